@@ -2,7 +2,7 @@
 //! them does not compile.
 
 use flitwise_base::define_ids;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 define_ids! {
     /// A NIC of a fabric.
@@ -63,7 +63,7 @@ impl SwitchPort {
     }
 
     /// Port number `index` when the ports of all switches are counted, `radix` of each: the inverse
-    /// of [`Topology::port_index`](super::topology::Topology::port_index).
+    /// of [`Cabling::port_index`](super::topology::Cabling::port_index).
     #[inline]
     #[must_use]
     pub const fn of_index(index: u32, radix: u32) -> Self {
@@ -79,4 +79,36 @@ pub struct NicPair {
     pub src: NicId,
     /// Receiving NIC.
     pub dst: NicId,
+}
+
+/// One end of a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LinkEnd {
+    /// A NIC.
+    Nic(NicId),
+    /// A port of a switch.
+    Port {
+        /// Switch id.
+        switch: SwitchId,
+        /// Port within the switch.
+        port: PortId,
+    },
+}
+
+impl LinkEnd {
+    /// The switch port; `None` of a NIC.
+    #[must_use]
+    pub fn port(self) -> Option<SwitchPort> {
+        match self {
+            Self::Nic(_) => None,
+            Self::Port { switch, port } => Some(SwitchPort::new(switch, port)),
+        }
+    }
+}
+
+impl From<SwitchPort> for LinkEnd {
+    fn from(SwitchPort { switch, port }: SwitchPort) -> Self {
+        Self::Port { switch, port }
+    }
 }

@@ -1,8 +1,8 @@
 //! The counts of a run of the fabric.
 
-use super::ids::{NicId, PortId, SwitchId, SwitchPort};
+pub use super::ids::LinkEnd;
+use super::ids::{PortId, SwitchPort};
 use super::spec::{FabricSpec, Tick};
-use super::topology::Topology;
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 use std::ops::AddAssign;
@@ -330,47 +330,6 @@ impl From<LatencyCounts> for Latency {
     }
 }
 
-/// One end of a link.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum LinkEnd {
-    /// A NIC.
-    Nic(NicId),
-    /// A port of a switch.
-    Port {
-        /// Switch id.
-        switch: SwitchId,
-        /// Port within the switch.
-        port: PortId,
-    },
-}
-
-impl LinkEnd {
-    /// The switch port; `None` of a NIC.
-    #[must_use]
-    pub fn port(self) -> Option<SwitchPort> {
-        match self {
-            Self::Nic(_) => None,
-            Self::Port { switch, port } => Some(SwitchPort::new(switch, port)),
-        }
-    }
-
-    /// The switch port at this end of the link of `topology`, for a NIC the one that it is attached to.
-    #[must_use]
-    pub fn attachment(self, topology: &Topology) -> SwitchPort {
-        match self {
-            Self::Nic(nic) => topology.attachment(nic),
-            Self::Port { switch, port } => SwitchPort::new(switch, port),
-        }
-    }
-}
-
-impl From<SwitchPort> for LinkEnd {
-    fn from(SwitchPort { switch, port }: SwitchPort) -> Self {
-        Self::Port { switch, port }
-    }
-}
-
 /// Counters of one direction of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LinkStats {
@@ -411,7 +370,7 @@ impl LinkStats {
     #[must_use]
     pub fn busy_ticks(&self, spec: &FabricSpec) -> f64 {
         let low = self.states.map_or(0, |states| states.low_bytes);
-        let at = self.from.attachment(&spec.topology);
+        let at = spec.topology.port_at(self.from);
         spec.busy_ticks(at, self.units, low) + self.longer_ticks as f64
     }
 }

@@ -49,7 +49,7 @@ impl BitErrors {
                 LinkEnd::Nic(nic) => [nic.get().into(), 1],
                 LinkEnd::Port { .. } => [u64::from(output.get()), 0],
             };
-            let at = end.attachment(&spec.topology);
+            let at = spec.topology.port_at(end);
             Link {
                 stream: Stream::new(errors.seed, Purpose::BitErrors, component),
                 retry: if to.is_connected() {

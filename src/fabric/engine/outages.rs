@@ -116,7 +116,7 @@ impl Outages {
                 meets
             });
             let events = spec.degraded.iter().filter(|event| is_own(event.at));
-            let at = ends.0.attachment(&spec.topology);
+            let at = spec.topology.port_at(ends.0);
             let own = spec.link_rate(at.switch, at.port);
             let outages = Self {
                 ends,

@@ -1,7 +1,7 @@
 //! Aggregation nodes: endpoints inside each switch, which combine what its children in a tree of switches send it
 //! (`docs/model/replay.md`, "In the network").
 
-use super::{MAX_PORTS, MAX_RADIX, Peer, Ports, Topology, invalid};
+use super::{MAX_RADIX, Topology};
 use crate::error::SpecError;
 use crate::ids::{NicId, PortId, SwitchId, SwitchPort};
 
@@ -54,11 +54,6 @@ impl Aggregation {
     #[must_use]
     pub fn switches(&self) -> usize {
         self.above.len()
-    }
-
-    /// The first endpoint of all.
-    pub(super) fn first_endpoint(&self) -> u32 {
-        self.nics
     }
 
     /// Most internal links of a switch, if given.
@@ -188,11 +183,12 @@ impl Topology {
                 ),
             });
         }
-        self.widen((port.get() + most).next_multiple_of(4))?;
+        self.cabling
+            .widen((port.get() + most).next_multiple_of(4))?;
         for switch in self.switch_ids() {
             for link in 0..nodes.links_of(switch) {
                 let port = PortId::new(port.get() + link);
-                self.attach_next(SwitchPort { switch, port });
+                self.cabling.attach_endpoint(SwitchPort { switch, port });
             }
         }
         self.aggregation = Some(Box::new(nodes));
@@ -205,32 +201,6 @@ impl Topology {
         self.aggregation.as_deref()
     }
 
-    /// NICs and endpoints of aggregation nodes.
-    #[must_use]
-    pub fn endpoints(&self) -> u32 {
-        self.attachment.len() as u32
-    }
-
-    /// NICs and behind them endpoints of aggregation nodes, ascending.
-    #[must_use]
-    pub fn endpoint_ids(
-        &self,
-    ) -> impl DoubleEndedIterator<Item = NicId> + ExactSizeIterator + Clone + use<> {
-        NicId::all(self.endpoints())
-    }
-
-    /// Whether an endpoint is an aggregation node's.
-    pub(super) fn aggregates(&self, endpoint: NicId) -> bool {
-        endpoint.get() >= self.nics()
-    }
-
-    /// The ports of `switch` to its neighbour in the tree. Only neighbours send to an aggregation node.
-    pub(super) fn ports_to(&self, switch: SwitchId, neighbour: SwitchId) -> Ports {
-        let leads = |port: &PortId| matches!(self.peer(switch, *port), Peer::Switch { switch, .. } if switch == neighbour);
-        let ports = self.port_ids().filter(leads);
-        ports.fold(Ports::NONE, Ports::with)
-    }
-
     /// The port with the VL classes of `port`: of an internal link the first one, which leads to a NIC in all families with
     /// classes.
     pub(super) fn in_classes(&self, port: PortId) -> PortId {
@@ -238,27 +208,6 @@ impl Topology {
             Some(aggregation) if port >= aggregation.port => PortId::default(),
             _ => port,
         }
-    }
-
-    /// Gives every switch `radix` ports if it has fewer.
-    fn widen(&mut self, radix: u32) -> Result<(), SpecError> {
-        let (old, switches) = (self.radix as usize, self.switches());
-        if radix <= self.radix {
-            return Ok(());
-        }
-        if u64::from(switches) * u64::from(radix) > MAX_PORTS {
-            return Err(invalid(format!(
-                "{switches} switches with {radix} ports, some of them for \"in-network\" collectives, are more than the \
-                 {MAX_PORTS} ports supported; take a smaller fabric or fewer `collectives.switch_links`"
-            )));
-        }
-        let mut peers = Vec::with_capacity(switches as usize * radix as usize);
-        for of_switch in self.peers.chunks(old) {
-            peers.extend_from_slice(of_switch);
-            peers.resize(peers.len() + radix as usize - old, Peer::None);
-        }
-        (self.peers, self.radix) = (peers, radix);
-        Ok(())
     }
 }
 
@@ -330,6 +279,7 @@ fn spanning(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::topology::Peer;
 
     /// A switch of a NIC and all above it, up to the root.
     fn up_from(topology: &Topology, nic: NicId) -> Vec<SwitchId> {

@@ -1,11 +1,10 @@
 //! n-dimensional torus and mesh with concentration and trunks.
 
-use super::lattice::Lattice;
+use super::lattice::{Lattice, LatticeKeys};
 use super::{
-    Advice, ClosedForm, Destination, Family, FamilyInfo, FamilyParameters, Ports, RingTie,
-    RoutingName, Shape, Topology, host_count,
+    Advice, Cabling, ClosedForm, Destination, Family, FamilyInfo, FamilyParameters, LaidOut, Ports,
+    RingTie, RoutingName, host_count,
 };
-use crate::error::SpecError;
 use crate::ids::{PortId, SwitchId, SwitchPort};
 use std::cmp::Ordering;
 
@@ -37,28 +36,44 @@ pub enum Direction {
     Minus,
 }
 
-impl Topology {
-    /// A torus (`wrap`) or mesh with `concentration` NICs per switch and
-    /// `trunk` parallel links between neighbours. `hosts` limits the number of
-    /// NICs (the first ones stay).
+impl LatticeKeys {
+    /// The torus of these keys.
     ///
     /// # Errors
-    /// If a dimension is below 2, there is no dimension, concentration or
-    /// trunk is 0, a switch has more than 120 ports, or the fabric more than 2^22.
-    pub fn cube(
+    /// If a key is missing, or the sizes do not fit together.
+    pub fn torus(&self) -> LaidOut<Cube> {
+        self.lay_out(("torus", &Cube::INFO), |d, c, t, hosts| {
+            Cube::laid_out(d, true, c, t, hosts)
+        })
+    }
+
+    /// The mesh of these keys.
+    ///
+    /// # Errors
+    /// As [`torus`](Self::torus).
+    pub fn mesh(&self) -> LaidOut<Cube> {
+        self.lay_out(("mesh", &Cube::INFO), |d, c, t, hosts| {
+            Cube::laid_out(d, false, c, t, hosts)
+        })
+    }
+}
+
+impl Cube {
+    /// As [`Topology::cube`](super::Topology::cube).
+    pub(super) fn laid_out(
         dimensions: &[u32],
         wrap: bool,
         concentration: u32,
         trunk: u32,
         hosts: Option<u32>,
-    ) -> Result<Self, SpecError> {
+    ) -> LaidOut<Self> {
         let (lattice, switches) = Lattice::new(dimensions, concentration, trunk)?;
         let cube = Cube { lattice, wrap };
         let slots = switches.saturating_mul(concentration.into());
         let nics = host_count(slots, hosts)?;
         let ports = u64::from(concentration) + 2 * dimensions.len() as u64 * u64::from(trunk);
-        let mut topology = Self::unconnected(Shape::Cube(cube.clone()), switches, ports, nics)?;
-        topology.attach_in_order(nics, concentration);
+        let mut cabling = Cabling::unconnected(switches, ports, nics)?;
+        cabling.attach_in_order(nics, concentration);
         for switch in SwitchId::all(switches as u32) {
             for (dimension, &size) in dimensions.iter().enumerate() {
                 if !wrap && cube.lattice.coordinate(switch, dimension) + 1 == size {
@@ -66,14 +81,14 @@ impl Topology {
                 }
                 let next = cube.neighbour_plus(switch, dimension);
                 for i in 0..trunk {
-                    topology.connect(
+                    cabling.connect(
                         SwitchPort::new(switch, cube.port(dimension, Direction::Plus, i)),
                         SwitchPort::new(next, cube.port(dimension, Direction::Minus, i)),
                     );
                 }
             }
         }
-        Ok(topology)
+        Ok((cube, cabling))
     }
 }
 
@@ -180,7 +195,7 @@ impl Family for Cube {
         self.lattice.name(if self.wrap { "torus" } else { "mesh" })
     }
 
-    fn parameters(&self, _: &Topology) -> FamilyParameters {
+    fn parameters(&self, _: &Cabling) -> FamilyParameters {
         let of = if self.wrap {
             FamilyParameters::Torus
         } else {
@@ -219,14 +234,13 @@ impl Family for Cube {
     }
 
     /// Across the largest dimension, if it is even and no NIC is missing.
-    fn bisection(&self, topology: &Topology) -> Option<ClosedForm> {
+    fn bisection(&self, cabling: &Cabling) -> Option<ClosedForm> {
         let largest = u64::from(self.lattice.dimensions.iter().copied().max()?);
-        if largest % 2 == 1 || !self.lattice.is_full(topology) {
+        if largest % 2 == 1 || !self.lattice.is_full(cabling) {
             return None;
         }
         let rings = 1 + u64::from(self.wrap);
-        let links =
-            rings * u64::from(self.lattice.trunk) * u64::from(topology.switches()) / largest;
+        let links = rings * u64::from(self.lattice.trunk) * u64::from(cabling.switches()) / largest;
         let formula = if self.wrap {
             "2 t S / k: across the largest dimension k of a torus"
         } else {

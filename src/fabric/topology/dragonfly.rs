@@ -4,11 +4,9 @@
 
 use super::global_links::GlobalLinks;
 use super::{
-    Arrangement, ClosedForm, Destination, Drawing, Family, FamilyInfo, FamilyParameters, Place,
-    Ports, RingTie, RoutingName, Shape, SwitchOrder, Topology, host_count, invalid, missing,
-    port_of,
+    Arrangement, Cabling, ClosedForm, Destination, Drawing, Family, FamilyInfo, FamilyParameters,
+    LaidOut, Place, Ports, RingTie, RoutingName, SwitchOrder, host_count, invalid, port_of,
 };
-use crate::error::SpecError;
 use crate::ids::{PortId, SwitchId, SwitchPort};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -65,14 +63,14 @@ impl DragonflyKeys {
     ///
     /// # Errors
     /// If a key is missing, or the sizes do not fit together.
-    pub fn topology(&self) -> Result<Topology, SpecError> {
+    pub fn laid_out(&self) -> LaidOut<Dragonfly> {
         let (Some(p), Some(a), Some(h)) = (self.p, self.a, self.h) else {
             let keys = [
                 ("p", "NICs per switch", self.p.is_none()),
                 ("a", "switches per group", self.a.is_none()),
                 ("h", "global ports per switch", self.h.is_none()),
             ];
-            return Err(missing("dragonfly", &keys));
+            return Err(Dragonfly::INFO.missing("dragonfly", &keys));
         };
         let size = DragonflySize {
             p,
@@ -81,22 +79,17 @@ impl DragonflyKeys {
             groups: self.groups,
         };
         let arrangement = self.arrangement.unwrap_or_default();
-        Topology::dragonfly(size, arrangement, self.hosts)
+        Dragonfly::laid_out(size, arrangement, self.hosts)
     }
 }
 
-impl Topology {
-    /// A dragonfly of `size` whose global links are arranged as `arrangement` says. `hosts`
-    /// limits the number of NICs (the first ones stay).
-    ///
-    /// # Errors
-    /// If a size is 0, there are more than `a h + 1` groups, a switch has more than 120 ports,
-    /// or the fabric more than 2^22.
-    pub fn dragonfly(
+impl Dragonfly {
+    /// As [`Topology::dragonfly`](super::Topology::dragonfly).
+    pub(super) fn laid_out(
         size: DragonflySize,
         arrangement: Arrangement,
         hosts: Option<u32>,
-    ) -> Result<Self, SpecError> {
+    ) -> LaidOut<Self> {
         let DragonflySize { p, a, h, groups } = size;
         if p == 0 || a == 0 || h == 0 {
             return Err(invalid(format!(
@@ -109,17 +102,17 @@ impl Topology {
         let nics = host_count(switches.saturating_mul(p.into()), hosts)?;
         let ports = u64::from(p) + u64::from(a) - 1 + u64::from(h);
         let fly = Dragonfly { p, a, global };
-        let mut topology = Self::unconnected(Shape::Dragonfly(fly), switches, ports, nics)?;
-        topology.attach_in_order(nics, p);
+        let mut cabling = Cabling::unconnected(switches, ports, nics)?;
+        cabling.attach_in_order(nics, p);
         for switch in 0..switches as u32 {
             let (first, at) = (switch - switch % a, switch % a);
             for other in at + 1..a {
                 let back = port_of(first + other, fly.local_port(other, at));
-                topology.connect(port_of(switch, fly.local_port(at, other)), back);
+                cabling.connect(port_of(switch, fly.local_port(at, other)), back);
             }
         }
-        global.connect(&mut topology, |group, to, link| fly.end(group, to, link));
-        Ok(topology)
+        global.connect(&mut cabling, |group, to, link| fly.end(group, to, link));
+        Ok((fly, cabling))
     }
 }
 
@@ -212,7 +205,7 @@ impl Family for Dragonfly {
         self.global.name("dragonfly", self.p, "a")
     }
 
-    fn parameters(&self, _: &Topology) -> FamilyParameters {
+    fn parameters(&self, _: &Cabling) -> FamilyParameters {
         let global = &self.global;
         FamilyParameters::Dragonfly {
             p: self.p,
@@ -247,13 +240,13 @@ impl Family for Dragonfly {
     }
 
     /// The bisection of a full mesh, if it is one and no NIC is missing.
-    fn bisection(&self, topology: &Topology) -> Option<ClosedForm> {
+    fn bisection(&self, cabling: &Cabling) -> Option<ClosedForm> {
         let (switches, links) = match (self.a, self.global.groups) {
             (a, 1) => (u64::from(a), 1),
             (1, groups) => (u64::from(groups), u64::from(self.global.per_pair())),
             _ => return None,
         };
-        let complete = u64::from(topology.nics()) == switches * u64::from(self.p);
+        let complete = u64::from(cabling.nics()) == switches * u64::from(self.p);
         (complete && switches.is_multiple_of(2)).then_some(ClosedForm {
             links: links * switches * switches / 4,
             formula: "t S^2 / 4: a full mesh of S switches with t links between any two",

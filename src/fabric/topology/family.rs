@@ -1,7 +1,7 @@
 //! The trait of a family of topologies: everything that differs from family to family. Each
 //! family has its own file and is a variant of [`Shape`](super::Shape).
 
-use super::{FamilyParameters, Lattice, Ports, Topology};
+use super::{Cabling, FamilyParameters, Lattice, Ports};
 use crate::ids::{NicId, PortId, SwitchId};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -132,7 +132,7 @@ pub trait Family {
     fn name(&self) -> String;
 
     /// The parameters in results.
-    fn parameters(&self, topology: &Topology) -> FamilyParameters;
+    fn parameters(&self, cabling: &Cabling) -> FamilyParameters;
 
     /// The lattice of the switches, if they are on one. It answers [`Self::place`], [`Self::group`],
     /// [`Self::coordinate`], [`Self::trunk`] and [`Self::cuts`] of its families.
@@ -231,7 +231,7 @@ pub trait Family {
 
     /// Links between the halves of the NICs (`docs/reference/fabric-command.md`). `None` if no closed form is
     /// known.
-    fn bisection(&self, _topology: &Topology) -> Option<ClosedForm> {
+    fn bisection(&self, _cabling: &Cabling) -> Option<ClosedForm> {
         None
     }
 

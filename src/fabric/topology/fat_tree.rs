@@ -1,7 +1,7 @@
 //! Fat trees of switches with a given radix, described by what a buyer knows: the number of nodes, levels and ports, and how much the
 //! leaf switches are oversubscribed. They are generalised fat trees: see [`Xgft`](super::Xgft).
 
-use super::{Topology, missing};
+use super::{LaidOut, Xgft};
 use crate::error::SpecError;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -45,13 +45,13 @@ impl FatTreeKeys {
     ///
     /// # Errors
     /// If a key is missing, or the sizes do not fit together.
-    pub fn topology(&self) -> Result<Topology, SpecError> {
+    pub fn laid_out(&self) -> LaidOut<Xgft> {
         let (Some(levels), Some(radix)) = (self.levels, self.radix) else {
             let keys = [
                 ("levels", "levels of switches", self.levels.is_none()),
                 ("radix", "ports of a switch", self.radix.is_none()),
             ];
-            return Err(missing("fat-tree", &keys));
+            return Err(Xgft::INFO.missing("fat-tree", &keys));
         };
         let size = FatTreeSize {
             nodes: self.nodes,
@@ -59,7 +59,7 @@ impl FatTreeKeys {
             radix,
             oversubscription: self.oversubscription.unwrap_or(1),
         };
-        Topology::fat_tree(size, self.hosts)
+        Xgft::fat_tree(size, self.hosts)
     }
 }
 
@@ -67,17 +67,9 @@ fn misfit<T>(key: &'static str, problem: String) -> Result<T, SpecError> {
     Err(SpecError { key, problem })
 }
 
-impl Topology {
-    /// A fat tree of switches of one radix, as the [`Xgft`](super::Xgft) that it is. `hosts` limits the number of NICs (the
-    /// first ones stay).
-    ///
-    /// All switches have `radix` ports. A leaf switch has `oversubscription` ports down for
-    /// each one up, switches above half of their ports each, and the top only ports down. With fewer subtrees below the top than it
-    /// has ports there are fewer top switches, with parallel links.
-    ///
-    /// # Errors
-    /// If the numbers do not divide, a switch has more than 120 ports, or the fabric more than 2^22.
-    pub fn fat_tree(size: FatTreeSize, hosts: Option<u32>) -> Result<Self, SpecError> {
+impl Xgft {
+    /// As [`Topology::fat_tree`](super::Topology::fat_tree).
+    pub(super) fn fat_tree(size: FatTreeSize, hosts: Option<u32>) -> LaidOut<Self> {
         check_sizes(size)?;
         if size.levels == 1 {
             return one_switch(size, hosts);
@@ -99,7 +91,7 @@ impl Topology {
         up[last] /= links;
         parallel[last] = links;
         down.push(tops);
-        Self::xgft(&down, &up, &parallel, hosts)
+        Self::laid_out(&down, &up, &parallel, hosts)
     }
 }
 
@@ -134,7 +126,7 @@ fn check_sizes(size: FatTreeSize) -> Result<(), SpecError> {
 }
 
 /// Builds a tree of one level: a switch with a NIC at each port in use.
-fn one_switch(size: FatTreeSize, hosts: Option<u32>) -> Result<Topology, SpecError> {
+fn one_switch(size: FatTreeSize, hosts: Option<u32>) -> LaidOut<Xgft> {
     let FatTreeSize {
         nodes,
         radix,
@@ -152,7 +144,7 @@ fn one_switch(size: FatTreeSize, hosts: Option<u32>) -> Result<Topology, SpecErr
             format!("{nodes}; one switch of {radix} ports has 1 to {radix}: take more levels"),
         );
     }
-    Topology::xgft(&[nodes], &[1], &[1], hosts)
+    Xgft::laid_out(&[nodes], &[1], &[1], hosts)
 }
 
 /// The ports up of a leaf switch, if its ports divide by the oversubscription.

@@ -1,7 +1,6 @@
 //! The links between the groups of dragonflies and megaflies.
 
-use super::Topology;
-use super::text::groups_text;
+use super::Cabling;
 use crate::error::SpecError;
 use crate::ids::SwitchPort;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -152,17 +151,18 @@ impl GlobalLinks {
     }
 
     /// Connects all groups. `end` is the port of a group at which its link of a number to another group begins.
-    pub(super) fn connect(
-        &self,
-        topology: &mut Topology,
-        end: impl Fn(u32, u32, u32) -> SwitchPort,
-    ) {
+    pub(super) fn connect(&self, cabling: &mut Cabling, end: impl Fn(u32, u32, u32) -> SwitchPort) {
         for low in 0..self.groups {
             for high in low + 1..self.groups {
                 for link in 0..self.per_pair() {
-                    topology.connect(end(low, high, link), end(high, low, link));
+                    cabling.connect(end(low, high, link), end(high, low, link));
                 }
             }
         }
     }
+}
+
+/// `1 group`, `9 groups`.
+fn groups_text(groups: u32) -> String {
+    format!("{groups} group{}", if groups == 1 { "" } else { "s" })
 }

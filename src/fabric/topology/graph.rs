@@ -1,8 +1,8 @@
 //! Explicit graphs: switches and links as an experiment lists them.
 
 use super::{
-    Destination, Family, FamilyInfo, FamilyParameters, Peer, Ports, RingTie, RoutingName, Shape,
-    Topology, invalid,
+    Cabling, Destination, Family, FamilyInfo, FamilyParameters, LaidOut, Peer, Ports, RingTie,
+    RoutingName, invalid,
 };
 use crate::error::SpecError;
 use crate::ids::{PortId, SwitchId, SwitchPort};
@@ -22,14 +22,9 @@ pub struct Graph {
     nics: usize,
 }
 
-impl Topology {
-    /// An explicit graph: the port of every NIC, and both ends of every link.
-    ///
-    /// # Errors
-    /// If a port is listed twice or a switch does not exist, a switch cannot reach a NIC, a
-    /// link leads back to its switch, a switch has more than 120 ports, or the fabric more
-    /// than 2^22.
-    pub fn graph(switches: u32, nics: &[SwitchPort], links: &[Link]) -> Result<Self, SpecError> {
+impl Graph {
+    /// As [`Topology::graph`](super::Topology::graph).
+    pub(super) fn laid_out(switches: u32, nics: &[SwitchPort], links: &[Link]) -> LaidOut<Self> {
         if switches == 0 || nics.is_empty() {
             return Err(invalid(
                 "a graph needs at least one switch and one NIC".into(),
@@ -52,11 +47,10 @@ impl Topology {
                 "{switches} switches and {count} NICs: a graph has at most {MAX_PAIRS} pairs of them"
             )));
         }
-        let shape = Shape::Graph(Graph::default());
-        let mut topology = Self::unconnected(shape, switches.into(), ports, count)?;
-        let mut taken = vec![false; topology.peers.len()];
+        let mut cabling = Cabling::unconnected(switches.into(), ports, count)?;
+        let mut taken = vec![false; cabling.peers().len()];
         for SwitchPort { switch, port } in ends() {
-            if std::mem::replace(&mut taken[topology.port_index(switch, port)], true) {
+            if std::mem::replace(&mut taken[cabling.port_index(switch, port)], true) {
                 return Err(invalid(format!(
                     "port {port} of switch {switch} is listed twice; a port has one link"
                 )));
@@ -69,19 +63,19 @@ impl Topology {
             )));
         }
         for &port in nics {
-            topology.attach_next(port);
+            cabling.attach_next(port);
         }
         for &[a, b] in links {
-            topology.connect(a, b);
+            cabling.connect(a, b);
         }
-        topology.shape = Shape::Graph(Graph::route(&topology)?);
-        Ok(topology)
+        let graph = Self::route(&cabling)?;
+        Ok((graph, cabling))
     }
 }
 
 impl Graph {
     /// The names of the family and its routings.
-    pub(super) const INFO: FamilyInfo = {
+    pub const INFO: FamilyInfo = {
         use RoutingName::MinHop;
         FamilyInfo::new(
             &["graph"],
@@ -97,16 +91,16 @@ impl Graph {
 
     /// Destinations one after the other: at every switch the port, among those that lead
     /// one hop nearer, which has the fewest destinations so far; ties to the lowest.
-    fn route(topology: &Topology) -> Result<Self, SpecError> {
-        let (switches, radix) = (topology.switches() as usize, topology.radix() as usize);
-        let nics = topology.nics() as usize;
+    fn route(cabling: &Cabling) -> Result<Self, SpecError> {
+        let (switches, radix) = (cabling.switches() as usize, cabling.radix() as usize);
+        let nics = cabling.nics() as usize;
         let mut ports = vec![0u8; switches * nics];
         let mut load = vec![0u32; switches * radix];
         let mut hops = vec![u32::MAX; switches];
         let mut home = None;
-        for (nic, own) in topology.attachment.iter().enumerate() {
+        for (nic, own) in cabling.attachments().iter().enumerate() {
             if home.replace(own.switch) != Some(own.switch) {
-                hops_to(topology, own.switch, &mut hops);
+                hops_to(cabling, own.switch, &mut hops);
                 if let Some(lost) = hops.iter().position(|&h| h == u32::MAX) {
                     return Err(invalid(format!(
                         "switch {lost} has no route to NIC {nic} at switch {}; add a link or leave it out",
@@ -114,20 +108,20 @@ impl Graph {
                     )));
                 }
             }
-            for switch in topology.switch_ids() {
+            for switch in cabling.switch_ids() {
                 let port = if switch == own.switch {
                     own.port
                 } else {
-                    let nearer = |port: &PortId| match topology.peer(switch, *port) {
+                    let nearer = |port: &PortId| match cabling.peer(switch, *port) {
                         Peer::Switch { switch: next, .. } => {
                             hops[next.index()] + 1 == hops[switch.index()]
                         }
                         _ => false,
                     };
-                    let all = topology.port_ids().filter(nearer);
-                    let best = all.min_by_key(|&port| load[topology.port_index(switch, port)]);
+                    let all = cabling.port_ids().filter(nearer);
+                    let best = all.min_by_key(|&port| load[cabling.port_index(switch, port)]);
                     let best = best.unwrap_or_default();
-                    load[topology.port_index(switch, best)] += 1;
+                    load[cabling.port_index(switch, best)] += 1;
                     best
                 };
                 ports[switch.index() * nics + nic] = port.get() as u8;
@@ -149,30 +143,30 @@ impl Family for Graph {
     }
 
     /// A text per switch, `port:peer` for every port that is connected.
-    fn parameters(&self, topology: &Topology) -> FamilyParameters {
+    fn parameters(&self, cabling: &Cabling) -> FamilyParameters {
         let of_switch = |switch: SwitchId| {
-            let ports = topology
+            let ports = cabling
                 .port_ids()
-                .filter_map(|port| match topology.peer(switch, port) {
+                .filter_map(|port| match cabling.peer(switch, port) {
                     Peer::None => None,
-                    Peer::Nic(nic) if topology.aggregates(nic) => None,
+                    Peer::Nic(nic) if cabling.aggregates(nic) => None,
                     Peer::Nic(nic) => Some(format!("{port}:n{nic}")),
                     Peer::Switch { switch, port: far } => Some(format!("{port}:s{switch}.{far}")),
                 });
             ports.collect::<Vec<_>>().join(" ")
         };
-        let ports: Vec<String> = topology.switch_ids().map(of_switch).collect();
+        let ports: Vec<String> = cabling.switch_ids().map(of_switch).collect();
         FamilyParameters::Graph { ports }
     }
 }
 
 /// Hops from every switch to `home`; `u32::MAX` where there is no route.
-fn hops_to(topology: &Topology, home: SwitchId, hops: &mut [u32]) {
+fn hops_to(cabling: &Cabling, home: SwitchId, hops: &mut [u32]) {
     hops.fill(u32::MAX);
     hops[home.index()] = 0;
     let mut queue = VecDeque::from([home]);
     while let Some(switch) = queue.pop_front() {
-        for next in topology.linked_switches(switch) {
+        for next in cabling.linked_switches(switch) {
             if hops[next.index()] == u32::MAX {
                 hops[next.index()] = hops[switch.index()] + 1;
                 queue.push_back(next);

@@ -2,12 +2,11 @@
 //! routing, and packaging of efficient large-scale networks, 2009). With NICs and switches in equal numbers on a
 //! line it is the flattened butterfly (Kim, Dally, Abts 2007).
 
-use super::lattice::Lattice;
+use super::lattice::{Lattice, LatticeKeys};
 use super::{
-    ClosedForm, Destination, Family, FamilyInfo, FamilyParameters, Ports, RingTie, RoutingName,
-    Shape, Topology, host_count, port_of,
+    Cabling, ClosedForm, Destination, Family, FamilyInfo, FamilyParameters, LaidOut, Ports,
+    RingTie, RoutingName, host_count, port_of,
 };
-use crate::error::SpecError;
 use crate::ids::{PortId, SwitchId};
 
 /// FamilyParameters of a HyperX. Dimension 0 varies fastest in switch ids. The ports of a switch: first the NICs, then
@@ -18,19 +17,24 @@ pub struct HyperX {
     pub lattice: Lattice,
 }
 
-impl Topology {
-    /// A HyperX: a lattice with a full mesh along every line, `trunk` parallel links between neighbours and
-    /// `concentration` NICs per switch. `hosts` limits the number of NICs (the first ones stay).
+impl LatticeKeys {
+    /// The HyperX of these keys.
     ///
     /// # Errors
-    /// If a dimension is below 2, there is no dimension, concentration or trunk is 0, a switch has more than 120
-    /// ports, or the fabric more than 2^22.
-    pub fn hyperx(
+    /// As [`torus`](Self::torus).
+    pub fn hyperx(&self) -> LaidOut<HyperX> {
+        self.lay_out(("hyperx", &HyperX::INFO), HyperX::laid_out)
+    }
+}
+
+impl HyperX {
+    /// As [`Topology::hyperx`](super::Topology::hyperx).
+    pub(super) fn laid_out(
         dimensions: &[u32],
         concentration: u32,
         trunk: u32,
         hosts: Option<u32>,
-    ) -> Result<Self, SpecError> {
+    ) -> LaidOut<Self> {
         let (lattice, switches) = Lattice::new(dimensions, concentration, trunk)?;
         let nics = host_count(switches.saturating_mul(concentration.into()), hosts)?;
         let others: u64 = dimensions.iter().map(|&k| u64::from(k) - 1).sum();
@@ -38,13 +42,12 @@ impl Topology {
             .saturating_mul(trunk.into())
             .saturating_add(concentration.into());
         let hyperx = HyperX { lattice };
-        let shape = Shape::HyperX(hyperx.clone());
-        let mut topology = Self::unconnected(shape, switches, ports, nics)?;
-        topology.attach_in_order(nics, concentration);
+        let mut cabling = Cabling::unconnected(switches, ports, nics)?;
+        cabling.attach_in_order(nics, concentration);
         for switch in 0..switches as u32 {
-            hyperx.connect_upwards(switch, &mut topology);
+            hyperx.connect_upwards(switch, &mut cabling);
         }
-        Ok(topology)
+        Ok((hyperx, cabling))
     }
 }
 
@@ -65,14 +68,14 @@ impl HyperX {
     };
 
     /// Connects `switch` with the switches of its lines that have higher coordinates.
-    fn connect_upwards(&self, switch: u32, topology: &mut Topology) {
+    fn connect_upwards(&self, switch: u32, cabling: &mut Cabling) {
         let mut below = 1;
         for (dimension, &size) in self.lattice.dimensions.iter().enumerate() {
             let here = switch / below % size;
             for there in here + 1..size {
                 let other = switch + (there - here) * below;
                 for link in 0..self.lattice.trunk {
-                    topology.connect(
+                    cabling.connect(
                         port_of(switch, self.port(dimension, here, there) + link),
                         port_of(other, self.port(dimension, there, here) + link),
                     );
@@ -110,7 +113,7 @@ impl Family for HyperX {
         self.lattice.name("hyperx")
     }
 
-    fn parameters(&self, _: &Topology) -> FamilyParameters {
+    fn parameters(&self, _: &Cabling) -> FamilyParameters {
         FamilyParameters::Hyperx(self.lattice.clone())
     }
 
@@ -128,13 +131,13 @@ impl Family for HyperX {
 
     /// Across the smallest dimension, if it is even and no NIC is missing: the sets of switches with the fewest links
     /// to others fill lines of the largest dimensions first (Lindsey, Assignment of numbers to vertices, 1964).
-    fn bisection(&self, topology: &Topology) -> Option<ClosedForm> {
+    fn bisection(&self, cabling: &Cabling) -> Option<ClosedForm> {
         let smallest = u64::from(self.lattice.dimensions.iter().copied().min()?);
-        if smallest % 2 == 1 || !self.lattice.is_full(topology) {
+        if smallest % 2 == 1 || !self.lattice.is_full(cabling) {
             return None;
         }
         Some(ClosedForm {
-            links: u64::from(self.lattice.trunk) * smallest * u64::from(topology.switches()) / 4,
+            links: u64::from(self.lattice.trunk) * smallest * u64::from(cabling.switches()) / 4,
             formula: "t k S / 4: across the smallest dimension k of a HyperX",
         })
     }

@@ -1,7 +1,7 @@
 //! The facts about a family of topologies that do not depend on its parameters: its names, and the routings that it
 //! accepts.
 
-use super::{FAMILIES, invalid};
+use super::invalid;
 use crate::error::SpecError;
 use serde::Deserialize;
 
@@ -47,7 +47,7 @@ impl RoutingName {
     }
 
     /// The name in quotes.
-    fn quoted(self) -> String {
+    pub(super) fn quoted(self) -> String {
         format!("\"{}\"", self.name())
     }
 
@@ -118,40 +118,32 @@ impl FamilyInfo {
             .unwrap_or(RoutingName::MinHop)
     }
 
-    /// Returns why the family does not accept `routing`; `None` if it does.
+    /// Returns a topology of this `kind` as a TOML table on one line; `None` if the family has no such kind.
+    pub(super) fn example(&self, kind: &str) -> Option<String> {
+        let (_, keys) = self.examples.iter().find(|(name, _)| *name == kind)?;
+        Some(format!("{{kind=\"{kind}\",{keys}}}"))
+    }
+
+    /// Returns the error of a topology of this `kind` without some of its `keys`. Each has a name, a meaning, and tells
+    /// whether it is missing.
     #[must_use]
-    pub fn refusal(&self, routing: RoutingName) -> Option<String> {
-        use RoutingName::{DModK, Destro, HybridDor, Minimal};
-        let is_engine = routing.is_computed() && self.advice != Advice::Remove;
-        if is_engine || self.routings.contains(&routing) {
-            return None;
-        }
-        let (name, topologies) = (routing.quoted(), topologies_of(routing));
-        Some(match (self.advice, routing) {
-            (Advice::Remove, _) => format!("{} leaves nothing to route; remove the key", self.one),
-            (_, HybridDor) | (Advice::Elsewhere, Minimal) => format!(
-                "{name} routes {topologies}; remove it, the topology has a routing of its own"
-            ),
-            (Advice::Elsewhere, Destro | DModK) => format!(
-                "{} and {} route {topologies}; {} takes {}",
-                Destro.quoted(),
-                DModK.quoted(),
-                self.one,
-                self.own_routing()
-            ),
-            (Advice::Elsewhere, _) => {
-                format!(
-                    "{name} routes {topologies}; {} takes {}",
-                    self.one,
-                    self.own_routing()
-                )
-            }
-            (Advice::Accepted, _) => self.accepted(),
-        })
+    pub fn missing(&self, kind: &str, keys: &[(&str, &str, bool)]) -> SpecError {
+        let keys = keys.iter().filter(|(_, _, is_missing)| *is_missing);
+        let mut names: Vec<String> = keys
+            .map(|(name, meaning, _)| format!("`{name}` ({meaning})"))
+            .collect();
+        let last = names.pop().unwrap_or_default();
+        let listed = if names.is_empty() {
+            last
+        } else {
+            format!("{} and {last}", names.join(", "))
+        };
+        let example = self.example(kind).unwrap_or_default();
+        invalid(format!("kind \"{kind}\" needs {listed}, such as {example}"))
     }
 
     /// The family's own routing, with the name that means the same, and the option that sets it.
-    fn own_routing(&self) -> String {
+    pub(super) fn own_routing(&self) -> String {
         let (own, same) = if self.routings.contains(&RoutingName::Destro) {
             let same = format!(" (the same as {})", RoutingName::DModK.quoted());
             (RoutingName::Destro, same)
@@ -167,7 +159,7 @@ impl FamilyInfo {
 
     /// The routings that the family accepts: its own, and the engines that route any topology. Up and down a fat tree
     /// leads nowhere in most families.
-    fn accepted(&self) -> String {
+    pub(super) fn accepted(&self) -> String {
         use RoutingName::{Dfsssp, Ftree, MinHop, Updn};
         let is_graph = self.routings.contains(&MinHop);
         let mut names: Vec<String> = Vec::new();
@@ -192,54 +184,6 @@ impl FamilyInfo {
             self.default_routing().name()
         )
     }
-}
-
-/// The topologies that have `routing` by default, or under its other name.
-fn topologies_of(routing: RoutingName) -> String {
-    let has = |family: &&FamilyInfo| family.default_routing() == routing;
-    let names = FAMILIES.iter().filter(has).flat_map(|family| family.many);
-    listed(&names.collect::<Vec<_>>(), "and")
-}
-
-/// The topologies whose neighbours have parallel links: "torus, mesh or hyperx".
-#[must_use]
-pub fn kinds_with_trunks() -> String {
-    let with_trunks = FAMILIES.iter().filter(|family| family.trunks);
-    let kinds = with_trunks.flat_map(|family| family.kinds);
-    listed(&kinds.collect::<Vec<_>>(), "or")
-}
-
-/// The values of `kind` of all families.
-#[must_use]
-pub fn kinds() -> Vec<&'static str> {
-    let kinds = FAMILIES.iter().flat_map(|family| family.kinds);
-    kinds.copied().collect()
-}
-
-/// Returns a topology of this `kind` as a TOML table on one line; `None` if there is no such kind.
-#[must_use]
-pub fn example(kind: &str) -> Option<String> {
-    let mut examples = FAMILIES.iter().flat_map(|family| family.examples);
-    let (_, keys) = examples.find(|(name, _)| *name == kind)?;
-    Some(format!("{{kind=\"{kind}\",{keys}}}"))
-}
-
-/// Returns the error of a topology of this `kind` without some of its `keys`. Each has a name, a meaning, and tells
-/// whether it is missing.
-#[must_use]
-pub fn missing(kind: &str, keys: &[(&str, &str, bool)]) -> SpecError {
-    let keys = keys.iter().filter(|(_, _, is_missing)| *is_missing);
-    let mut names: Vec<String> = keys
-        .map(|(name, meaning, _)| format!("`{name}` ({meaning})"))
-        .collect();
-    let last = names.pop().unwrap_or_default();
-    let listed = if names.is_empty() {
-        last
-    } else {
-        format!("{} and {last}", names.join(", "))
-    };
-    let example = example(kind).unwrap_or_default();
-    invalid(format!("kind \"{kind}\" needs {listed}, such as {example}"))
 }
 
 /// Lists names: "a, b and c".

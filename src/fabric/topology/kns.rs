@@ -3,8 +3,8 @@
 //! n-direct s-indirect family of topologies for large-scale interconnection networks, 2016). We could not read the publication.
 
 use super::{
-    Destination, Drawing, Family, FamilyInfo, FamilyParameters, Place, Ports, RingTie, RoutingName,
-    Shape, SwitchOrder, TOO_LARGE, Topology, host_count, invalid, missing, port_of,
+    Cabling, Destination, Drawing, Family, FamilyInfo, FamilyParameters, LaidOut, Place, Ports,
+    RingTie, RoutingName, SwitchOrder, TOO_LARGE, host_count, invalid, port_of,
 };
 use crate::error::SpecError;
 use crate::ids::{PortId, SwitchId};
@@ -78,13 +78,13 @@ impl KnsKeys {
     ///
     /// # Errors
     /// If a key is missing, or the sizes do not fit together.
-    pub fn topology(&self) -> Result<Topology, SpecError> {
+    pub fn laid_out(&self) -> LaidOut<Kns> {
         let (Some(k), Some(n)) = (self.k, self.n) else {
             let keys = [
                 ("k", "routers on a line", self.k.is_none()),
                 ("n", "dimensions", self.n.is_none()),
             ];
-            return Err(missing("kns", &keys));
+            return Err(Kns::INFO.missing("kns", &keys));
         };
         let size = KnsSize {
             k,
@@ -92,17 +92,13 @@ impl KnsKeys {
             s: self.s.unwrap_or(1),
             concentration: self.concentration.unwrap_or(1),
         };
-        Topology::kns(size, self.hosts)
+        Kns::laid_out(size, self.hosts)
     }
 }
 
-impl Topology {
-    /// A k-ary n-direct s-indirect topology of `size`. `hosts` limits the number of NICs (the first ones stay).
-    ///
-    /// # Errors
-    /// If `k` is below 2 or no power `s` of a whole number, another number is 0, a switch has more than 120 ports, or
-    /// the fabric more than 2^22.
-    pub fn kns(size: KnsSize, hosts: Option<u32>) -> Result<Self, SpecError> {
+impl Kns {
+    /// As [`Topology::kns`](super::Topology::kns).
+    pub(super) fn laid_out(size: KnsSize, hosts: Option<u32>) -> LaidOut<Self> {
         let KnsSize {
             k,
             n,
@@ -136,16 +132,15 @@ impl Topology {
             arity,
             stage,
         };
-        let shape = Shape::Kns(lattice);
-        let mut topology = Self::unconnected(shape, switches.into(), ports, nics)?;
-        topology.attach_in_order(nics, concentration);
+        let mut cabling = Cabling::unconnected(switches.into(), ports, nics)?;
+        cabling.attach_in_order(nics, concentration);
         for dimension in 0..n {
-            lattice.connect_routers(dimension, &mut topology);
+            lattice.connect_routers(dimension, &mut cabling);
             for level in 0..s - 1 {
-                lattice.connect_stage(dimension, level, &mut topology);
+                lattice.connect_stage(dimension, level, &mut cabling);
             }
         }
-        Ok(topology)
+        Ok((lattice, cabling))
     }
 }
 
@@ -163,7 +158,7 @@ impl Kns {
     };
 
     /// Links between all routers and the first stages of their lines in `dimension`.
-    fn connect_routers(&self, dimension: u32, topology: &mut Topology) {
+    fn connect_routers(&self, dimension: u32, cabling: &mut Cabling) {
         for router in 0..self.routers() {
             let coordinate = self.coordinate_of(router, dimension);
             let first = self.switch(OnLine {
@@ -172,7 +167,7 @@ impl Kns {
                 level: 0,
                 position: coordinate / self.arity,
             });
-            topology.connect(
+            cabling.connect(
                 port_of(router, self.concentration + dimension),
                 port_of(first, coordinate % self.arity),
             );
@@ -180,7 +175,7 @@ impl Kns {
     }
 
     /// Links between stage `level` of all lines in `dimension` and the stage above it.
-    fn connect_stage(&self, dimension: u32, level: u32, topology: &mut Topology) {
+    fn connect_stage(&self, dimension: u32, level: u32, cabling: &mut Cabling) {
         for at in 0..self.stage {
             let below = self.on_stage(dimension, level, at);
             let own = self.digit(below.position, level);
@@ -191,7 +186,7 @@ impl Kns {
                     position: below.position - own * unit + up * unit,
                     ..below
                 };
-                topology.connect(
+                cabling.connect(
                     port_of(self.switch(below), self.arity + up),
                     port_of(self.switch(above), own),
                 );
@@ -348,7 +343,7 @@ impl Family for Kns {
         format!("{k}-ary {n}-direct {s}-indirect, concentration {concentration}")
     }
 
-    fn parameters(&self, _: &Topology) -> FamilyParameters {
+    fn parameters(&self, _: &Cabling) -> FamilyParameters {
         let Self {
             k,
             n,

@@ -1,6 +1,6 @@
 //! Switches on a lattice, as tori, meshes and HyperX have them.
 
-use super::{Place, SwitchOrder, TOO_LARGE, Topology, invalid, missing};
+use super::{Cabling, FamilyInfo, LaidOut, Place, SwitchOrder, TOO_LARGE, invalid};
 use crate::error::SpecError;
 use crate::ids::SwitchId;
 use flitwise_base::quote::cut;
@@ -38,46 +38,18 @@ pub struct Lattice {
 }
 
 impl LatticeKeys {
-    /// The torus of these keys.
-    ///
-    /// # Errors
-    /// If a key is missing, or the sizes do not fit together.
-    pub fn torus(&self) -> Result<Topology, SpecError> {
-        self.build("torus", |d, c, t, hosts| {
-            Topology::cube(d, true, c, t, hosts)
-        })
-    }
-
-    /// The mesh of these keys.
-    ///
-    /// # Errors
-    /// As [`torus`](Self::torus).
-    pub fn mesh(&self) -> Result<Topology, SpecError> {
-        self.build("mesh", |d, c, t, hosts| {
-            Topology::cube(d, false, c, t, hosts)
-        })
-    }
-
-    /// The HyperX of these keys.
-    ///
-    /// # Errors
-    /// As [`torus`](Self::torus).
-    pub fn hyperx(&self) -> Result<Topology, SpecError> {
-        self.build("hyperx", Topology::hyperx)
-    }
-
-    /// Builds a topology of this `kind` from dimensions, concentration, trunk and number of NICs.
-    fn build(
+    /// Lays out a topology of this `kind` from dimensions, concentration, trunk and number of NICs.
+    pub(super) fn lay_out<F>(
         &self,
-        kind: &str,
-        build: impl Fn(&[u32], u32, u32, Option<u32>) -> Result<Topology, SpecError>,
-    ) -> Result<Topology, SpecError> {
+        (kind, info): (&str, &FamilyInfo),
+        lay_out: impl Fn(&[u32], u32, u32, Option<u32>) -> LaidOut<F>,
+    ) -> LaidOut<F> {
         let Some(dimensions) = &self.dimensions else {
             let keys = [("dimensions", "switches in each dimension", true)];
-            return Err(missing(kind, &keys));
+            return Err(info.missing(kind, &keys));
         };
         let (concentration, trunk) = (self.concentration.unwrap_or(1), self.trunk.unwrap_or(1));
-        build(dimensions, concentration, trunk, self.hosts)
+        lay_out(dimensions, concentration, trunk, self.hosts)
     }
 }
 
@@ -168,9 +140,9 @@ impl Lattice {
         (0..self.dimensions.len()).map(along).collect()
     }
 
-    /// Whether no NIC is missing in `topology`.
-    pub(super) fn is_full(&self, topology: &Topology) -> bool {
-        let slots = u64::from(topology.switches()) * u64::from(self.concentration);
-        u64::from(topology.nics()) == slots
+    /// Whether no NIC is missing in `cabling`.
+    pub(super) fn is_full(&self, cabling: &Cabling) -> bool {
+        let slots = u64::from(cabling.switches()) * u64::from(self.concentration);
+        u64::from(cabling.nics()) == slots
     }
 }

@@ -4,10 +4,9 @@
 
 use super::global_links::GlobalLinks;
 use super::{
-    Arrangement, Destination, Drawing, Family, FamilyInfo, FamilyParameters, Place, Ports, RingTie,
-    RoutingName, Shape, SwitchOrder, Topology, host_count, invalid, missing, port_of,
+    Arrangement, Cabling, Destination, Drawing, Family, FamilyInfo, FamilyParameters, LaidOut,
+    Place, Ports, RingTie, RoutingName, SwitchOrder, host_count, invalid, port_of,
 };
-use crate::error::SpecError;
 use crate::ids::{PortId, SwitchId, SwitchPort};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -64,14 +63,14 @@ impl MegaflyKeys {
     ///
     /// # Errors
     /// If a key is missing, or the sizes do not fit together.
-    pub fn topology(&self) -> Result<Topology, SpecError> {
+    pub fn laid_out(&self) -> LaidOut<Megafly> {
         let (Some(p), Some(s), Some(h)) = (self.p, self.s, self.h) else {
             let keys = [
                 ("p", "NICs per leaf switch", self.p.is_none()),
                 ("s", "leaf and spine switches per group", self.s.is_none()),
                 ("h", "global ports per spine switch", self.h.is_none()),
             ];
-            return Err(missing("megafly", &keys));
+            return Err(Megafly::INFO.missing("megafly", &keys));
         };
         let size = MegaflySize {
             p,
@@ -80,22 +79,17 @@ impl MegaflyKeys {
             groups: self.groups,
         };
         let arrangement = self.arrangement.unwrap_or_default();
-        Topology::megafly(size, arrangement, self.hosts)
+        Megafly::laid_out(size, arrangement, self.hosts)
     }
 }
 
-impl Topology {
-    /// A megafly (Dragonfly+) of `size` whose global links are arranged as `arrangement` says. `hosts`
-    /// limits the number of NICs (the first ones stay).
-    ///
-    /// # Errors
-    /// If a size is 0, there are more than `s h + 1` groups, a switch has more than 120 ports,
-    /// or the fabric more than 2^22.
-    pub fn megafly(
+impl Megafly {
+    /// As [`Topology::megafly`](super::Topology::megafly).
+    pub(super) fn laid_out(
         size: MegaflySize,
         arrangement: Arrangement,
         hosts: Option<u32>,
-    ) -> Result<Self, SpecError> {
+    ) -> LaidOut<Self> {
         let MegaflySize { p, s, h, groups } = size;
         if p == 0 || s == 0 || h == 0 {
             return Err(invalid(format!(
@@ -108,14 +102,13 @@ impl Topology {
         let nics = host_count(leaves.saturating_mul(p.into()), hosts)?;
         let ports = u64::from(s) + u64::from(p.max(h));
         let fly = Megafly { p, s, global };
-        let shape = Shape::Megafly(fly);
-        let mut topology = Self::unconnected(shape, leaves.saturating_mul(2), ports, nics)?;
+        let mut cabling = Cabling::unconnected(leaves.saturating_mul(2), ports, nics)?;
         for nic in 0..nics as u32 {
             let leaf = nic / p;
-            topology.attach_next(port_of(leaf / s * 2 * s + leaf % s, nic % p));
+            cabling.attach_next(port_of(leaf / s * 2 * s + leaf % s, nic % p));
         }
-        fly.connect(&mut topology);
-        Ok(topology)
+        fly.connect(&mut cabling);
+        Ok((fly, cabling))
     }
 }
 
@@ -132,17 +125,17 @@ impl Megafly {
         )
     };
 
-    fn connect(&self, topology: &mut Topology) {
+    fn connect(&self, cabling: &mut Cabling) {
         let s = self.s;
         for group in 0..self.global.groups {
             for (leaf, spine) in (0..s).flat_map(|leaf| (0..s).map(move |spine| (leaf, spine))) {
-                topology.connect(
+                cabling.connect(
                     port_of(group * 2 * s + leaf, self.p + spine),
                     port_of(group * 2 * s + s + spine, leaf),
                 );
             }
         }
-        (self.global).connect(topology, |group, to, link| self.end(group, to, link));
+        (self.global).connect(cabling, |group, to, link| self.end(group, to, link));
     }
 
     /// NICs per leaf switch.
@@ -211,7 +204,7 @@ impl Family for Megafly {
         self.global.name("megafly", self.p, "s")
     }
 
-    fn parameters(&self, _: &Topology) -> FamilyParameters {
+    fn parameters(&self, _: &Cabling) -> FamilyParameters {
         let global = &self.global;
         FamilyParameters::Megafly {
             p: self.p,

@@ -5,18 +5,22 @@
 //! dragonflies), in explicit graphs as listed. The radix is rounded up to a multiple of 4
 //! and is at least 8; the surplus ports stay unconnected. Port `p` belongs to MPort `p / 4`.
 //!
-//! A new family touches six files: its own, which has its keys, names, examples, routings and constructor and
-//! implements [`Family`]; this one, which lists it; `config/fabric/topology/mod.rs`, for its `kind`; its own file in
+//! A family lays out the cabling (`cabling.rs`) and answers for the rules. A new one touches six files: its own, which has
+//! its keys, names, examples, routings and layout and implements [`Family`]; this one, which lists it; `config/fabric/topology/mod.rs`, for its `kind`; its own file in
 //! `tests/oracles/src/families/`, which connects and routes it independently, and the list in `mod.rs` there; and
 //! `tests/common/random_topology.rs`, with which the tests of both engines try it. Section 7 of `docs/model/fabric.md`
 //! defines it. The tables of the other pages and the schemas follow.
 
 mod aggregation;
+mod build;
+mod cabling;
+mod catalogue;
 mod classes;
 mod cube;
 mod dragonfly;
 mod family;
 mod fat_tree;
+mod form;
 mod galois;
 mod global_links;
 mod graph;
@@ -36,6 +40,9 @@ mod tree;
 mod xgft;
 
 pub use aggregation::{Aggregation, Neighbour};
+pub use cabling::{Cabling, LaidOut, Peer};
+use cabling::{TOO_LARGE, host_count, invalid, port_of};
+pub use catalogue::{example, kinds, kinds_with_trunks};
 pub use classes::VlClasses;
 pub use cube::{Cube, CubeLink, Direction};
 pub use dragonfly::{Dragonfly, DragonflyKeys, DragonflySize};
@@ -44,9 +51,7 @@ pub use fat_tree::{FatTreeKeys, FatTreeSize};
 pub use global_links::{Arrangement, GlobalLinks};
 pub use graph::{Graph, Link};
 pub use hyperx::HyperX;
-pub use info::{
-    Advice, FamilyInfo, RoutingName, example, kinds, kinds_with_trunks, listed, missing,
-};
+pub use info::{Advice, FamilyInfo, RoutingName, listed};
 pub use kns::{Kns, KnsKeys, KnsSize};
 pub use lattice::{Lattice, LatticeKeys};
 pub use megafly::{Megafly, MegaflyKeys, MegaflySize};
@@ -58,26 +63,10 @@ pub use slim_fly::{SlimFly, SlimFlyKeys};
 pub use tree::{Tree, TreeKeys};
 pub use xgft::{Xgft, XgftKeys};
 
-use super::error::SpecError;
-use super::ids::{NicId, PortId, SwitchId, SwitchPort};
+use super::ids::{LinkEnd, NicId, PortId, SwitchId, SwitchPort};
 use planes::Planes;
 use ports::MAX_RADIX;
-
-/// The peer of a switch port.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Peer {
-    /// Nothing.
-    None,
-    /// The only port of a NIC.
-    Nic(NicId),
-    /// Port `port` of switch `switch`.
-    Switch {
-        /// Switch id.
-        switch: SwitchId,
-        /// Port of that switch.
-        port: PortId,
-    },
-}
+use std::ops::Deref;
 
 /// Defines [`Shape`] and what is known of all families, from a list of the families.
 macro_rules! families {
@@ -87,6 +76,12 @@ macro_rules! families {
         pub enum Shape {
             $($(#[$doc])* $family($family),)*
         }
+
+        $(impl From<$family> for Shape {
+            fn from(family: $family) -> Self {
+                Self::$family(family)
+            }
+        })*
 
         impl Shape {
             /// The family.
@@ -140,8 +135,7 @@ families! {
     Graph,
 }
 
-/// A fabric's graph. NICs are `0..nics`, switches `0..switches`; aggregation nodes, if there are any, have endpoints
-/// behind the NICs.
+/// A fabric's graph: the cabling, and the rules of its family.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Topology {
     /// Of each plane.
@@ -150,22 +144,33 @@ pub struct Topology {
     planes: Option<Box<Planes>>,
     /// The aggregation nodes, if there are any.
     aggregation: Option<Box<Aggregation>>,
-    radix: u32,
-    /// `peers[switch * radix + port]`.
-    peers: Vec<Peer>,
-    /// Port of each NIC, and of each endpoint of an aggregation node.
-    attachment: Vec<SwitchPort>,
+    cabling: Cabling,
     /// The names that its operators give the parts, if they are known.
     names: Option<Box<Names>>,
 }
 
-/// Most NICs or switch ports in one fabric: a hundred times the largest machines,
-/// and no more than a few gigabytes in the engine.
-const MAX_PORTS: u64 = 1 << 22;
-/// The problem in errors about fabrics whose numbers of switches or NICs do not even fit.
-const TOO_LARGE: &str = "all switches together have at most 2^22 ports: take a smaller fabric";
+/// The questions about the cables go to the cabling.
+impl Deref for Topology {
+    type Target = Cabling;
+
+    fn deref(&self) -> &Cabling {
+        &self.cabling
+    }
+}
 
 impl Topology {
+    /// The topology of a family.
+    #[must_use]
+    pub fn of(laid_out: (impl Into<Shape>, Cabling)) -> Self {
+        Self {
+            shape: laid_out.0.into(),
+            planes: None,
+            aggregation: None,
+            cabling: laid_out.1,
+            names: None,
+        }
+    }
+
     /// The same, with names for its parts.
     #[must_use]
     pub fn named(self, names: Names) -> Self {
@@ -246,90 +251,20 @@ impl Topology {
         kept.max(least).max(between)
     }
 
-    /// Number of NICs.
-    #[must_use]
-    pub fn nics(&self) -> u32 {
-        let before_nodes = self.aggregation().map(Aggregation::first_endpoint);
-        before_nodes.unwrap_or(self.endpoints())
-    }
-
-    /// Number of switches.
-    #[must_use]
-    pub fn switches(&self) -> u32 {
-        (self.peers.len() / self.radix as usize) as u32
-    }
-
-    /// Ports per switch: a multiple of 4, at least 8.
-    #[must_use]
-    pub fn radix(&self) -> u32 {
-        self.radix
-    }
-
-    /// All NICs, ascending.
-    #[must_use]
-    pub fn nic_ids(
-        &self,
-    ) -> impl DoubleEndedIterator<Item = NicId> + ExactSizeIterator + Clone + use<> {
-        NicId::all(self.nics())
-    }
-
-    /// All switches, ascending.
-    #[must_use]
-    pub fn switch_ids(
-        &self,
-    ) -> impl DoubleEndedIterator<Item = SwitchId> + ExactSizeIterator + Clone + use<> {
-        SwitchId::all(self.switches())
-    }
-
-    /// All ports of any switch, ascending.
-    #[must_use]
-    pub fn port_ids(
-        &self,
-    ) -> impl DoubleEndedIterator<Item = PortId> + ExactSizeIterator + Clone + use<> {
-        PortId::all(self.radix)
-    }
-
-    /// Whether there is such a port, connected or not.
-    #[must_use]
-    pub fn has_port(&self, switch: SwitchId, port: PortId) -> bool {
-        switch.get() < self.switches() && port.get() < self.radix
-    }
-
-    /// Number of a port when the ports of all switches are counted, switch by switch.
-    #[must_use]
-    pub fn port_index(&self, switch: SwitchId, port: PortId) -> usize {
-        switch.index() * self.radix as usize + port.index()
-    }
-
-    /// The peer of `port` of `switch`.
-    #[must_use]
-    #[cfg_attr(feature = "engine", visibility::make(pub))]
-    pub(crate) fn peer(&self, switch: SwitchId, port: PortId) -> Peer {
-        self.peers[self.port_index(switch, port)]
-    }
-
-    /// The peers of the ports of an explicit graph, switch by switch, [`radix`](Self::radix) ports each; `None` for
+    /// The peers of the ports of an explicit graph, switch by switch, [`radix`](Cabling::radix) ports each; `None` for
     /// the other families, whose links follow from their parameters. Of planes: of all of them.
     #[must_use]
     pub fn listed_peers(&self) -> Option<&[Peer]> {
-        matches!(self.shape, Shape::Graph(_)).then_some(&self.peers)
+        matches!(self.shape, Shape::Graph(_)).then_some(self.peers())
     }
 
-    /// The switches that the links of `switch` lead to: one per link, in the order of its ports.
-    #[cfg_attr(feature = "engine", visibility::make(pub))]
-    pub(crate) fn linked_switches(&self, switch: SwitchId) -> impl Iterator<Item = SwitchId> + '_ {
-        self.port_ids()
-            .filter_map(move |port| match self.peer(switch, port) {
-                Peer::Switch { switch, .. } => Some(switch),
-                Peer::Nic(_) | Peer::None => None,
-            })
-    }
-
-    /// The port that `nic` is connected to.
+    /// The switch port at this end of a link; for a NIC the one that it is connected to.
     #[must_use]
-    #[cfg_attr(feature = "engine", visibility::make(pub))]
-    pub(crate) fn attachment(&self, nic: NicId) -> SwitchPort {
-        self.attachment[nic.index()]
+    pub fn port_at(&self, end: LinkEnd) -> SwitchPort {
+        match end {
+            LinkEnd::Nic(nic) => self.attachment(nic),
+            LinkEnd::Port { switch, port } => SwitchPort::new(switch, port),
+        }
     }
 
     /// Number of VL classes without which packets can deadlock: 1 if they cannot.
@@ -337,18 +272,6 @@ impl Topology {
     #[cfg_attr(feature = "engine", visibility::make(pub))]
     pub(crate) fn vl_classes(&self) -> u8 {
         self.family().vl_classes()
-    }
-
-    /// One more than the number of the last port that is connected at any switch.
-    #[must_use]
-    #[cfg_attr(feature = "engine", visibility::make(pub))]
-    pub(crate) fn used_ports(&self) -> u32 {
-        let mut ports = self.port_ids().rev();
-        let connected = |&port: &PortId| {
-            let mut switches = self.switch_ids();
-            switches.any(|switch| self.peer(switch, port) != Peer::None)
-        };
-        ports.find(connected).map_or(0, |port| port.get() + 1)
     }
 
     /// Number of dimensions; 0 if the family has none.
@@ -366,100 +289,5 @@ impl Topology {
     #[cfg_attr(feature = "engine", visibility::make(pub))]
     pub(crate) fn coordinate(&self, switch: SwitchId, dimension: u32) -> u32 {
         self.family().coordinate(switch, dimension)
-    }
-
-    /// Directed switch-to-switch links.
-    #[must_use]
-    #[cfg_attr(feature = "engine", visibility::make(pub))]
-    pub(crate) fn directed_switch_links(&self) -> u64 {
-        self.peers
-            .iter()
-            .filter(|p| matches!(p, Peer::Switch { .. }))
-            .count() as u64
-    }
-
-    /// Ports of switches with a NIC or another switch behind them.
-    #[must_use]
-    #[cfg_attr(feature = "engine", visibility::make(pub))]
-    pub(crate) fn connected_ports(&self) -> u64 {
-        let peers = self.peers.iter();
-        peers.filter(|&&peer| peer != Peer::None).count() as u64
-    }
-
-    /// Allocates an unconnected graph of `switches` × rounded radix.
-    fn unconnected(shape: Shape, switches: u64, ports: u64, nics: u64) -> Result<Self, SpecError> {
-        let radix = ports.next_multiple_of(4).max(8);
-        if ports > MAX_RADIX {
-            return Err(invalid(format!(
-                "switches of {ports} ports; at most {MAX_RADIX} are possible: \
-                 build a tree, torus or mesh of smaller ones"
-            )));
-        }
-        if switches.saturating_mul(radix) > MAX_PORTS || nics > MAX_PORTS {
-            return Err(invalid(format!(
-                "{switches} switches with {radix} ports are more than the {MAX_PORTS} ports supported; \
-                 take a smaller fabric"
-            )));
-        }
-        Ok(Self {
-            shape,
-            planes: None,
-            aggregation: None,
-            radix: radix as u32,
-            peers: vec![Peer::None; (switches * radix) as usize],
-            attachment: Vec::with_capacity(nics as usize),
-            names: None,
-        })
-    }
-
-    /// Connects the next NIC (ids ascend) to `port`.
-    fn attach_next(&mut self, port: SwitchPort) {
-        let nic = NicId::new(self.attachment.len() as u32);
-        self.attachment.push(port);
-        self.set_peer(port, Peer::Nic(nic));
-    }
-
-    /// Connects NICs `0..nics`, as many as a switch takes to each switch, from its port 0 on.
-    fn attach_in_order(&mut self, nics: u64, per_switch: u32) {
-        for nic in 0..nics as u32 {
-            self.attach_next(port_of(nic / per_switch, nic % per_switch));
-        }
-    }
-
-    /// Connects two ports, one direction each.
-    fn connect(&mut self, a: SwitchPort, b: SwitchPort) {
-        for (near, far) in [(a, b), (b, a)] {
-            let SwitchPort { switch, port } = far;
-            self.set_peer(near, Peer::Switch { switch, port });
-        }
-    }
-
-    fn set_peer(&mut self, of: SwitchPort, peer: Peer) {
-        let at = self.port_index(of.switch, of.port);
-        self.peers[at] = peer;
-    }
-}
-
-/// The number of NICs to attach: `hosts` if given, else all `slots`.
-fn host_count(slots: u64, hosts: Option<u32>) -> Result<u64, SpecError> {
-    match hosts {
-        None => Ok(slots),
-        Some(h) if h >= 1 && u64::from(h) <= slots => Ok(u64::from(h)),
-        Some(h) => Err(SpecError {
-            key: "fabric.topology.hosts",
-            problem: format!("{h} hosts do not fit: this topology takes 1 to {slots}"),
-        }),
-    }
-}
-
-/// The port with these numbers: how the families, which compute with numbers, name one.
-const fn port_of(switch: u32, port: u32) -> SwitchPort {
-    SwitchPort::new(SwitchId::new(switch), PortId::new(port))
-}
-
-fn invalid(problem: String) -> SpecError {
-    SpecError {
-        key: "fabric.topology",
-        problem,
     }
 }

@@ -1,8 +1,7 @@
 //! The names that the operators of a fabric give its parts, as far as a tool has reported them: names,
 //! GUIDs, LIDs and the numbers on the devices. Names decide nothing.
 
-use crate::ids::{NicId, SwitchId, SwitchPort};
-use crate::stats::LinkEnd;
+use crate::ids::{LinkEnd, NicId, SwitchId, SwitchPort};
 use flitwise_base::near::nearest;
 use flitwise_base::quote::quoted;
 use std::collections::BTreeMap;

@@ -1,10 +1,8 @@
 //! The parameters of a topology in results.
 
-use super::{Arrangement, Lattice, Topology};
-use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::ser::Serializer;
+use super::{Arrangement, Lattice};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::borrow::Cow;
 
 /// The parameters of each kind of topology, as `experiment.fabric.topology` in `docs/reference/result.md` has them. The
 /// links follow from them.
@@ -116,48 +114,5 @@ impl FamilyParameters {
                 Arranged::Levels
             }
         }
-    }
-}
-
-/// A topology in results: its parameters and its sizes.
-#[derive(Serialize, JsonSchema)]
-#[schemars(deny_unknown_fields)]
-struct TopologyForm {
-    #[serde(flatten)]
-    parameters: FamilyParameters,
-    /// The number of NICs.
-    nics: u32,
-    /// The number of switches.
-    switches: u32,
-    /// Ports per switch, surplus ones included.
-    radix: u32,
-}
-
-impl Topology {
-    /// Its parameters, from which its links follow.
-    #[must_use]
-    pub fn parameters(&self) -> FamilyParameters {
-        self.family().parameters(self)
-    }
-}
-
-impl Serialize for Topology {
-    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-        TopologyForm {
-            parameters: self.parameters(),
-            nics: self.nics(),
-            switches: self.switches(),
-            radix: self.radix,
-        }
-        .serialize(s)
-    }
-}
-
-impl JsonSchema for Topology {
-    fn schema_name() -> Cow<'static, str> {
-        "Topology".into()
-    }
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        TopologyForm::json_schema(generator)
     }
 }

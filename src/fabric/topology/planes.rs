@@ -1,6 +1,8 @@
 //! Equal planes: copies of a topology without links among them, as rails are.
 
-use super::{Destination, Family, FamilyParameters, Peer, Place, Ports, RingTie, Topology};
+use super::{
+    Cabling, Destination, Family, FamilyParameters, Peer, Place, Ports, RingTie, Topology,
+};
 use crate::error::SpecError;
 use crate::ids::{NicId, PortId, SwitchId, SwitchPort};
 
@@ -27,28 +29,30 @@ impl Topology {
             plane: self,
             copies,
         };
-        let (plane, ports) = (&planes.plane, u64::from(planes.plane.radix));
+        let (plane, ports) = (&planes.plane, u64::from(planes.plane.radix()));
         let shape = plane.shape.clone();
-        let mut topology = Self::unconnected(shape, switches, ports, nics)?;
+        let mut cabling = Cabling::unconnected(switches, ports, nics)?;
         for nic in NicId::all(nics as u32) {
             let SwitchPort { switch, port } = plane.attachment(planes.nic(nic));
             let first = nic.get() % copies * plane.switches();
-            topology.attach_next(SwitchPort::new(SwitchId::new(first + switch.get()), port));
+            cabling.attach_next(SwitchPort::new(SwitchId::new(first + switch.get()), port));
         }
         for at in SwitchId::all(switches as u32) {
             let own = planes.switch(at);
             for port in plane.port_ids() {
                 if let Peer::Switch { switch, port: far } = plane.peer(own, port) {
                     let switch = planes.beside(at, switch);
-                    topology.set_peer(
+                    cabling.set_peer(
                         SwitchPort::new(at, port),
                         Peer::Switch { switch, port: far },
                     );
                 }
             }
         }
-        topology.planes = Some(Box::new(planes));
-        Ok(topology)
+        Ok(Self {
+            planes: Some(Box::new(planes)),
+            ..Self::of((shape, cabling))
+        })
     }
 
     /// Number of planes, of which NIC x is on plane x mod this number.
@@ -96,7 +100,7 @@ impl Family for Planes {
         format!("{} planes, each a {}", self.copies, self.family().name())
     }
 
-    fn parameters(&self, _: &Topology) -> FamilyParameters {
+    fn parameters(&self, _: &Cabling) -> FamilyParameters {
         self.family().parameters(&self.plane)
     }
 

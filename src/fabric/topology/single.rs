@@ -1,37 +1,32 @@
 //! One switch.
 
 use super::{
-    Advice, Destination, Family, FamilyInfo, FamilyParameters, Ports, RingTie, RoutingName, Shape,
-    Topology, invalid, port_of,
+    Advice, Cabling, Destination, Family, FamilyInfo, FamilyParameters, LaidOut, Ports, RingTie,
+    RoutingName, invalid, port_of,
 };
-use crate::error::SpecError;
 use crate::ids::SwitchId;
 
 /// One switch with all NICs; NIC i at port i.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Single;
 
-impl Topology {
-    /// One switch with `nics` NICs.
-    ///
-    /// # Errors
-    /// If there is no NIC, or more than 120.
-    pub fn single(nics: u32) -> Result<Self, SpecError> {
+impl Single {
+    /// As [`Topology::single`](super::Topology::single).
+    pub(super) fn laid_out(nics: u32) -> LaidOut<Self> {
         if nics == 0 {
             return Err(invalid("a single switch needs at least 1 NIC".into()));
         }
-        let shape = Shape::Single(Single);
-        let mut topology = Self::unconnected(shape, 1, nics.into(), nics.into())?;
+        let mut cabling = Cabling::unconnected(1, nics.into(), nics.into())?;
         for port in 0..nics {
-            topology.attach_next(port_of(0, port));
+            cabling.attach_next(port_of(0, port));
         }
-        Ok(topology)
+        Ok((Single, cabling))
     }
 }
 
 impl Single {
     /// The names of the family and its routings.
-    pub(super) const INFO: FamilyInfo = {
+    pub const INFO: FamilyInfo = {
         use RoutingName::{DModK, Destro};
         FamilyInfo {
             advice: Advice::Remove,
@@ -56,7 +51,7 @@ impl Family for Single {
         "single switch".to_owned()
     }
 
-    fn parameters(&self, _: &Topology) -> FamilyParameters {
+    fn parameters(&self, _: &Cabling) -> FamilyParameters {
         FamilyParameters::Single
     }
 }

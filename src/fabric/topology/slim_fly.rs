@@ -3,8 +3,8 @@
 
 use super::galois::Field;
 use super::{
-    Destination, Drawing, Family, FamilyInfo, FamilyParameters, Place, Ports, RingTie, RoutingName,
-    Shape, SwitchOrder, Topology, host_count, missing, port_of,
+    Cabling, Destination, Drawing, Family, FamilyInfo, FamilyParameters, LaidOut, Place, Ports,
+    RingTie, RoutingName, SwitchOrder, host_count, port_of,
 };
 use crate::error::SpecError;
 use crate::ids::{PortId, SwitchId};
@@ -45,22 +45,18 @@ impl SlimFlyKeys {
     ///
     /// # Errors
     /// If a key is missing, or the sizes do not fit together.
-    pub fn topology(&self) -> Result<Topology, SpecError> {
+    pub fn laid_out(&self) -> LaidOut<SlimFly> {
         let Some(q) = self.q else {
             let keys = [("q", "a power of a prime", self.q.is_none())];
-            return Err(missing("slim-fly", &keys));
+            return Err(SlimFly::INFO.missing("slim-fly", &keys));
         };
-        Topology::slim_fly(q, self.p, self.hosts)
+        SlimFly::laid_out(q, self.p, self.hosts)
     }
 }
 
-impl Topology {
-    /// A slim fly over GF(`q`) with `p` NICs per switch, by default half of its links to switches, rounded up. `hosts`
-    /// limits the number of NICs (the first ones stay).
-    ///
-    /// # Errors
-    /// If `q` is no power of a prime from 3 to 49, `p` is 0, or a switch has more than 120 ports.
-    pub fn slim_fly(q: u32, p: Option<u32>, hosts: Option<u32>) -> Result<Self, SpecError> {
+impl SlimFly {
+    /// As [`Topology::slim_fly`](super::Topology::slim_fly).
+    pub(super) fn laid_out(q: u32, p: Option<u32>, hosts: Option<u32>) -> LaidOut<Self> {
         let field = Field::new(if q <= LARGEST { q } else { 0 }).filter(|_| q > 2);
         let Some(field) = field else {
             return Err(SpecError {
@@ -83,19 +79,18 @@ impl Topology {
         let nics = host_count(switches.saturating_mul(p.into()), hosts)?;
         let ports = u64::from(p) + u64::from(degree);
         let fly = SlimFly { q, p, neighbours };
-        let shape = Shape::SlimFly(fly.clone());
-        let mut topology = Self::unconnected(shape, switches, ports, nics)?;
-        topology.attach_in_order(nics, p);
+        let mut cabling = Cabling::unconnected(switches, ports, nics)?;
+        cabling.attach_in_order(nics, p);
         for (switch, neighbours) in fly.neighbours.iter().enumerate() {
             let switch = switch as u32;
             for &other in neighbours.iter().filter(|&&other| other > switch) {
                 if let (Some(near), Some(far)) = (fly.port(switch, other), fly.port(other, switch))
                 {
-                    topology.connect(port_of(switch, near), port_of(other, far));
+                    cabling.connect(port_of(switch, near), port_of(other, far));
                 }
             }
         }
-        Ok(topology)
+        Ok((fly, cabling))
     }
 }
 
@@ -216,7 +211,7 @@ impl Family for SlimFly {
         )
     }
 
-    fn parameters(&self, _: &Topology) -> FamilyParameters {
+    fn parameters(&self, _: &Cabling) -> FamilyParameters {
         let &Self {
             q,
             p,

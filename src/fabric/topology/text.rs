@@ -4,11 +4,6 @@
 use super::{Peer, Place, Topology};
 use crate::ids::{NicId, PortId, SwitchId, SwitchPort};
 
-/// `1 group`, `9 groups`.
-pub(super) fn groups_text(groups: u32) -> String {
-    format!("{groups} group{}", if groups == 1 { "" } else { "s" })
-}
-
 impl Topology {
     /// `switch 5 (1,1)`: with its name, or its coordinates on cubes and its level and position in trees.
     #[must_use]

@@ -2,10 +2,9 @@
 //! below the top, `k` ports up.
 
 use super::{
-    Advice, ClosedForm, Destination, Drawing, Family, FamilyInfo, FamilyParameters, Place, Ports,
-    RingTie, RoutingName, Shape, TOO_LARGE, Topology, host_count, invalid, missing, port_of,
+    Advice, Cabling, ClosedForm, Destination, Drawing, Family, FamilyInfo, FamilyParameters,
+    LaidOut, Place, Ports, RingTie, RoutingName, TOO_LARGE, host_count, invalid, port_of,
 };
-use crate::error::SpecError;
 use crate::ids::{PortId, SwitchId, SwitchPort};
 use flitwise_base::units::article;
 use schemars::JsonSchema;
@@ -40,25 +39,21 @@ impl TreeKeys {
     ///
     /// # Errors
     /// If a key is missing, or the sizes do not fit together.
-    pub fn topology(&self) -> Result<Topology, SpecError> {
+    pub fn laid_out(&self) -> LaidOut<Tree> {
         let (Some(k), Some(n)) = (self.k, self.n) else {
             let keys = [
                 ("k", "down-ports of a switch", self.k.is_none()),
                 ("n", "levels", self.n.is_none()),
             ];
-            return Err(missing("k-ary-n-tree", &keys));
+            return Err(Tree::INFO.missing("k-ary-n-tree", &keys));
         };
-        Topology::k_ary_n_tree(k, n, self.hosts)
+        Tree::laid_out(k, n, self.hosts)
     }
 }
 
-impl Topology {
-    /// A k-ary n-tree: `n` levels of `k^(n-1)` switches, `k^n` NICs.
-    ///
-    /// # Errors
-    /// If `k` is below 2, `n` is 0, a switch has more than 120 ports, or the
-    /// fabric more than 2^22.
-    pub fn k_ary_n_tree(k: u32, n: u32, hosts: Option<u32>) -> Result<Self, SpecError> {
+impl Tree {
+    /// As [`Topology::k_ary_n_tree`](super::Topology::k_ary_n_tree).
+    pub(super) fn laid_out(k: u32, n: u32, hosts: Option<u32>) -> LaidOut<Self> {
         if k < 2 || n < 1 {
             return Err(invalid(format!(
                 "{} {k}-ary {n}-tree needs k >= 2 and n >= 1",
@@ -73,21 +68,21 @@ impl Topology {
         let width = slots / u64::from(k);
         let nics = host_count(slots, hosts)?;
         let ports = if n == 1 { k.into() } else { 2 * u64::from(k) };
-        let mut topology = Self::unconnected(Shape::Tree(tree), width * u64::from(n), ports, nics)?;
-        topology.attach_in_order(nics, k);
+        let mut cabling = Cabling::unconnected(width * u64::from(n), ports, nics)?;
+        cabling.attach_in_order(nics, k);
         for level in 0..n - 1 {
             for w in 0..width as u32 {
                 for up in 0..k {
                     let own = tree.digit(w, level);
                     let above = tree.with_digit(w, level, up);
-                    topology.connect(
+                    cabling.connect(
                         tree.port(level, w, k + up),
                         tree.port(level + 1, above, own),
                     );
                 }
             }
         }
-        Ok(topology)
+        Ok((tree, cabling))
     }
 }
 
@@ -190,7 +185,7 @@ impl Family for Tree {
         format!("{}-ary {}-tree", self.k, self.n)
     }
 
-    fn parameters(&self, _: &Topology) -> FamilyParameters {
+    fn parameters(&self, _: &Cabling) -> FamilyParameters {
         let Self { k, n } = *self;
         FamilyParameters::KAryNTree { k, n }
     }
@@ -217,8 +212,8 @@ impl Family for Tree {
     }
 
     /// Full, if no NIC is missing.
-    fn bisection(&self, topology: &Topology) -> Option<ClosedForm> {
-        let nics = u64::from(topology.nics());
+    fn bisection(&self, cabling: &Cabling) -> Option<ClosedForm> {
+        let nics = u64::from(cabling.nics());
         let complete = nics == u64::from(self.k) * u64::from(self.width());
         (complete && self.n > 1 && self.k.is_multiple_of(2)).then_some(ClosedForm {
             links: nics / 2,

@@ -4,8 +4,8 @@
 //! permutations on real life fat trees, 2010).
 
 use super::{
-    Advice, ClosedForm, Destination, Drawing, Family, FamilyInfo, FamilyParameters, Place, Ports,
-    RingTie, RoutingName, Shape, TOO_LARGE, Topology, host_count, invalid, missing, port_of,
+    Advice, Cabling, ClosedForm, Destination, Drawing, Family, FamilyInfo, FamilyParameters,
+    LaidOut, Place, Ports, RingTie, RoutingName, TOO_LARGE, host_count, invalid, port_of,
 };
 use crate::error::SpecError;
 use crate::ids::{PortId, SwitchId};
@@ -88,34 +88,28 @@ impl XgftKeys {
     ///
     /// # Errors
     /// If a key is missing, or the sizes do not fit together.
-    pub fn topology(&self) -> Result<Topology, SpecError> {
+    pub fn laid_out(&self) -> LaidOut<Xgft> {
         let (Some(down), Some(up)) = (&self.down, &self.up) else {
             let keys = [
                 ("down", "children per level", self.down.is_none()),
                 ("up", "parents per level", self.up.is_none()),
             ];
-            return Err(missing("xgft", &keys));
+            return Err(Xgft::INFO.missing("xgft", &keys));
         };
         let single = vec![1; down.len()];
         let parallel = self.parallel.as_ref().unwrap_or(&single);
-        Topology::xgft(down, up, parallel, self.hosts)
+        Xgft::laid_out(down, up, parallel, self.hosts)
     }
 }
 
-impl Topology {
-    /// A generalised fat tree XGFT(h; m1 … mh; w1 … wh) with parallel links (PGFT): nodes
-    /// of level l have `down[l-1]` children and `up[l-1]` is the number of parents of
-    /// their children, `parallel[l-1]` links to each; hosts are level 0 and have one link.
-    ///
-    /// # Errors
-    /// If the lists are empty or of different lengths, a number is 0, hosts have more
-    /// than one link, a switch has more than 120 ports, or the fabric more than 2^22.
-    pub fn xgft(
+impl Xgft {
+    /// As [`Topology::xgft`](super::Topology::xgft).
+    pub(super) fn laid_out(
         down: &[u32],
         up: &[u32],
         parallel: &[u32],
         hosts: Option<u32>,
-    ) -> Result<Self, SpecError> {
+    ) -> LaidOut<Self> {
         let levels = down.len();
         check_lists(down, up, parallel)?;
         let tree = Xgft::new(down, up, parallel).ok_or_else(|| {
@@ -129,9 +123,8 @@ impl Topology {
         let nics = host_count(tree.hosts_below[levels].into(), hosts)?;
         let ports = (1..=levels).map(|l| tree.down_ports(l) + tree.up_ports_of(l));
         let ports = ports.max().unwrap_or(0);
-        let shape = Shape::Xgft(tree.clone());
-        let mut topology = Self::unconnected(shape, switches.into(), ports, nics)?;
-        topology.attach_in_order(nics, down[0]);
+        let mut cabling = Cabling::unconnected(switches.into(), ports, nics)?;
+        cabling.attach_in_order(nics, down[0]);
         for level in 1..levels {
             let own_down = down[level - 1] * parallel[level - 1];
             for at in 0..tree.first[level] - tree.first[level - 1] {
@@ -142,14 +135,14 @@ impl Topology {
                     let above = subtree / down[level] * tree.tops[level + 1]
                         + b
                         + tree.tops[level] * parent;
-                    topology.connect(
+                    cabling.connect(
                         port_of(tree.first[level - 1] + at, own_down + link),
                         port_of(tree.first[level] + above, child + down[level] * i),
                     );
                 }
             }
         }
-        Ok(topology)
+        Ok((tree, cabling))
     }
 }
 
@@ -313,7 +306,7 @@ impl Family for Xgft {
         )
     }
 
-    fn parameters(&self, _: &Topology) -> FamilyParameters {
+    fn parameters(&self, _: &Cabling) -> FamilyParameters {
         let Self {
             down,
             up,
@@ -349,8 +342,8 @@ impl Family for Xgft {
     }
 
     /// Full, for complete trees with as many links up as down at every level.
-    fn bisection(&self, topology: &Topology) -> Option<ClosedForm> {
-        let (levels, nics) = (self.levels(), topology.nics());
+    fn bisection(&self, cabling: &Cabling) -> Option<ClosedForm> {
+        let (levels, nics) = (self.levels(), cabling.nics());
         let even_width = (1..levels).all(|l| self.up_ports_of(l) == self.down_ports(l));
         let complete = nics == self.hosts_below[levels];
         let even = self.down[levels - 1].is_multiple_of(2);

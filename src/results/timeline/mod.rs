@@ -212,7 +212,7 @@ impl<'a> TimelineFile<'a> {
                 continue;
             }
             // All of a packet counts in the tick in which it starts.
-            let port = stats.from.attachment(&fabric.topology);
+            let port = fabric.topology.port_at(stats.from);
             let busy = link.carried + fabric.busy_ticks(port, units, low) + longer;
             let part = (busy / ticks).min(1.0);
             link.carried = (busy - ticks).max(0.0);

@@ -3,7 +3,7 @@
 use crate::config::document::{ConfigError, Forms, forms, given, read_forms, refused};
 use crate::config::import::Imported;
 use crate::fabric::ids::{PortId, SwitchId, SwitchPort};
-use crate::fabric::topology::{Topology, missing};
+use crate::fabric::topology::{Graph, Single, Topology};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::{Error, SeqAccess};
@@ -23,7 +23,9 @@ pub(crate) struct RawSingle {
 impl RawSingle {
     pub(crate) fn resolve(&self) -> Result<Topology, ConfigError> {
         match &self.nics {
-            None => Err(missing("single", &[("nics", "number of NICs", true)]).into()),
+            None => Err(Single::INFO
+                .missing("single", &[("nics", "number of NICs", true)])
+                .into()),
             Some(RawNics::Count(count)) => Ok(Topology::single(*count)?),
             Some(RawNics::At(_)) => {
                 let problem = "kind \"single\" takes the number of NICs";
@@ -70,7 +72,7 @@ impl RawGraph {
                 ("switches", "number of switches", self.switches.is_none()),
                 ("nics", "switch and port of each NIC", self.nics.is_none()),
             ];
-            return Err(missing("graph", &keys).into());
+            return Err(Graph::INFO.missing("graph", &keys).into());
         };
         let RawNics::At(nics) = nics else {
             return refused(
@@ -101,7 +103,7 @@ impl RawDiscovery {
     pub(crate) fn resolve(&self, dir: &Path) -> Result<Imported, ConfigError> {
         let Some(file) = &self.file else {
             let keys = [("file", "the output of ibnetdiscover", true)];
-            return Err(missing("ibnetdiscover", &keys).into());
+            return Err(Graph::INFO.missing("ibnetdiscover", &keys).into());
         };
         Imported::read(&dir.join(file))
     }

@@ -95,16 +95,16 @@ impl RawTopology {
     pub(crate) fn resolve(&self, dir: &Path) -> Result<(Topology, Option<Imported>), ConfigError> {
         let built = match self {
             Self::Single(keys) => return Ok((keys.resolve()?, None)),
-            Self::Torus(keys) => keys.torus(),
-            Self::Mesh(keys) => keys.mesh(),
-            Self::KAryNTree(keys) => keys.topology(),
-            Self::Xgft(keys) => keys.topology(),
-            Self::Dragonfly(keys) => keys.topology(),
-            Self::Hyperx(keys) => keys.hyperx(),
-            Self::SlimFly(keys) => keys.topology(),
-            Self::Megafly(keys) => keys.topology(),
-            Self::FatTree(keys) => keys.topology(),
-            Self::Kns(keys) => keys.topology(),
+            Self::Torus(keys) => keys.torus().map(Topology::of),
+            Self::Mesh(keys) => keys.mesh().map(Topology::of),
+            Self::KAryNTree(keys) => keys.laid_out().map(Topology::of),
+            Self::Xgft(keys) => keys.laid_out().map(Topology::of),
+            Self::Dragonfly(keys) => keys.laid_out().map(Topology::of),
+            Self::Hyperx(keys) => keys.hyperx().map(Topology::of),
+            Self::SlimFly(keys) => keys.laid_out().map(Topology::of),
+            Self::Megafly(keys) => keys.laid_out().map(Topology::of),
+            Self::FatTree(keys) => keys.laid_out().map(Topology::of),
+            Self::Kns(keys) => keys.laid_out().map(Topology::of),
             Self::Graph(keys) => return keys.resolve(dir),
             Self::Ibnetdiscover(keys) => {
                 let imported = keys.resolve(dir)?;
