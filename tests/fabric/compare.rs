@@ -35,40 +35,12 @@ pub fn compare_sampled(
 ) -> Result<RunEnd, TestCaseError> {
     let mut for_oracle = script.clone();
     let oracle = oracle::run_sampled(spec, &mut for_oracle, TICKS, interval);
-    let mut for_engine = script.clone();
-    let mut engine = Engine::new(spec).map_err(|e| TestCaseError::fail(e.to_string()))?;
-    let mut samples = Vec::new();
-    let take = &mut |sample: &Sample| samples.push(sample.clone());
-    let sampling = interval.map(|interval| Sampling { interval, take });
-    let go_on = &mut |_: &Progress, _: &_| ControlFlow::Continue(());
-    let end = engine.run_sampled(&mut for_engine, go_on, sampling);
-    let same_end = match end {
-        RunEnd::Finished => oracle::RunEnd::Finished,
-        RunEnd::Drained => oracle::RunEnd::Drained,
-        RunEnd::Deadlock(_) | RunEnd::LinksDown(_) => oracle::RunEnd::Stalled,
-        RunEnd::Interrupted | RunEnd::Exhausted => panic!("nobody asked for {end:?}"),
-    };
-    in_blocks::compare(
-        spec,
-        script,
-        interval,
-        &engine,
-        (&end, &for_engine, &samples),
-    )?;
-    let (told_oracle, told_engine) = (for_oracle.told(), for_engine.told());
-    let first = told_engine
-        .packets
-        .iter()
-        .zip(&told_oracle.packets)
-        .find(|(e, o)| e != o);
-    prop_assert_eq!(
-        first,
-        None,
-        "the first packet that differs: (engine, oracle)"
-    );
-    prop_assert_eq!(told_engine, told_oracle);
-    prop_assert_eq!(same_end, oracle.end);
-    let stats = engine.stats();
+    let engine = run_engine(spec, script, interval, (oracle.end, &for_oracle))?;
+    let EngineRun {
+        end,
+        stats,
+        samples,
+    } = engine;
     if oracle.end == oracle::RunEnd::Stalled {
         // The model leaves open when a deadlock is noticed.
         prop_assert!(
@@ -99,6 +71,61 @@ pub fn compare_sampled(
         check_deadlock(deadlock, &oracle.blocked)?;
     }
     Ok(end)
+}
+
+/// The results of the engine.
+pub struct EngineRun {
+    pub end: RunEnd,
+    pub stats: FabricStats,
+    pub samples: Vec<Sample>,
+}
+
+/// Runs the engine on a script, in one block and in several, and compares what it tells the workload and how it ends with the
+/// `oracle`.
+pub fn run_engine(
+    spec: &FabricSpec,
+    script: &Script,
+    interval: Option<Tick>,
+    oracle: (oracle::RunEnd, &Script),
+) -> Result<EngineRun, TestCaseError> {
+    let mut for_engine = script.clone();
+    let mut engine = Engine::new(spec).map_err(|e| TestCaseError::fail(e.to_string()))?;
+    let mut samples = Vec::new();
+    let take = &mut |sample: &Sample| samples.push(sample.clone());
+    let sampling = interval.map(|interval| Sampling { interval, take });
+    let go_on = &mut |_: &Progress, _: &_| ControlFlow::Continue(());
+    let end = engine.run_sampled(&mut for_engine, go_on, sampling);
+    let same_end = match end {
+        RunEnd::Finished => oracle::RunEnd::Finished,
+        RunEnd::Drained => oracle::RunEnd::Drained,
+        RunEnd::Deadlock(_) | RunEnd::LinksDown(_) => oracle::RunEnd::Stalled,
+        RunEnd::Interrupted | RunEnd::Exhausted => panic!("nobody asked for {end:?}"),
+    };
+    in_blocks::compare(
+        spec,
+        script,
+        interval,
+        &engine,
+        (&end, &for_engine, &samples),
+    )?;
+    let (told_oracle, told_engine) = (oracle.1.told(), for_engine.told());
+    let first = told_engine
+        .packets
+        .iter()
+        .zip(&told_oracle.packets)
+        .find(|(e, o)| e != o);
+    prop_assert_eq!(
+        first,
+        None,
+        "the first packet that differs: (engine, oracle)"
+    );
+    prop_assert_eq!(told_engine, told_oracle);
+    prop_assert_eq!(same_end, oracle.0);
+    Ok(EngineRun {
+        end,
+        stats: engine.stats(),
+        samples,
+    })
 }
 
 /// The counters of the oracle as the engine gives them.

@@ -7,10 +7,9 @@ use crate::common::random::config;
 use crate::common::random_infiniband::{fabric, script, traffic, tree_fabric};
 use crate::common::random_queueing::choose_up_ports;
 use crate::common::script::{Cue, Script, message};
-use crate::compare::{as_stats, expected_sample, link_end, states_of, turns_of};
-use crate::in_blocks;
-use flitwise::fabric::engine::{Engine, RunEnd};
-use flitwise::fabric::series::{Sample, Sampling};
+use crate::compare::{
+    EngineRun, as_stats, expected_sample, link_end, run_engine, states_of, turns_of,
+};
 use flitwise::fabric::spec::congestion::CctEntry;
 use flitwise::fabric::spec::voq::{InputQueues, Isolation};
 use flitwise::fabric::spec::{FabricSpec, Tick};
@@ -20,7 +19,6 @@ use flitwise::units::Ratio;
 use flitwise_oracles::voq::{self as oracle_ib, End, IbRun};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
-use std::ops::ControlFlow;
 
 /// More ticks than any script here takes.
 const TICKS: u64 = 2_000_000;
@@ -33,43 +31,8 @@ pub fn compare(
 ) -> Result<IbRun, TestCaseError> {
     let mut for_oracle = script.clone();
     let oracle = oracle_ib::run_sampled(spec, &mut for_oracle, TICKS, interval);
-    let mut for_engine = script.clone();
-    let mut engine = Engine::new(spec).map_err(|e| TestCaseError::fail(e.to_string()))?;
-    let mut samples = Vec::new();
-    let mut take = |sample: &Sample| samples.push(sample.clone());
-    let sampling = interval.map(|interval| Sampling {
-        interval,
-        take: &mut take,
-    });
-    let mut go_on = |_: &_, _: &_| ControlFlow::Continue(());
-    let end = engine.run_sampled(&mut for_engine, &mut go_on, sampling);
-    let same_end = match end {
-        RunEnd::Finished => oracle_ib::RunEnd::Finished,
-        RunEnd::Drained => oracle_ib::RunEnd::Drained,
-        RunEnd::Deadlock(_) | RunEnd::LinksDown(_) => oracle_ib::RunEnd::Stalled,
-        RunEnd::Interrupted | RunEnd::Exhausted => panic!("nobody asked for {end:?}"),
-    };
-    in_blocks::compare(
-        spec,
-        script,
-        interval,
-        &engine,
-        (&end, &for_engine, &samples),
-    )?;
-    let (told_oracle, told_engine) = (for_oracle.told(), for_engine.told());
-    let first = told_engine
-        .packets
-        .iter()
-        .zip(&told_oracle.packets)
-        .find(|(e, o)| e != o);
-    prop_assert_eq!(
-        first,
-        None,
-        "the first packet that differs: (engine, oracle)"
-    );
-    prop_assert_eq!(&told_engine, &told_oracle);
-    prop_assert_eq!(same_end, oracle.end);
-    let stats = engine.stats();
+    let engine = run_engine(spec, script, interval, (oracle.end, &for_oracle))?;
+    let EngineRun { stats, samples, .. } = engine;
     if oracle.end == oracle_ib::RunEnd::Stalled {
         // The model leaves open when a deadlock is noticed.
         prop_assert!(stats.end_tick <= oracle.end_tick);

@@ -8,9 +8,9 @@ use crate::common::infiniband::{
     cct_of, control, marker_of, ratio, static_pool, voq_fabric, voq_of,
 };
 use crate::common::script::{Cue, Script, message};
+use crate::oracle_congestion::fill_is_compared;
 use flitwise::fabric::spec::congestion::{
-    CctEntry, CctiBound, FillComparison, FlowLevel, IrdBase, Marking, SlScope, TimerRestart,
-    TimerScope,
+    CctEntry, CctiBound, FlowLevel, IrdBase, Marking, SlScope, TimerRestart, TimerScope,
 };
 use flitwise::fabric::spec::voq::Acks;
 use flitwise::fabric::spec::{CongestionControl, FabricSpec, Notification, Tick};
@@ -116,26 +116,7 @@ fn marks_are_drawn_from_a_stream_of_the_port_vl() {
 
 #[test]
 fn fill_is_compared_in_three_ways() {
-    // Flits that packets find, which join at 14, 18, 22: in input 1 0, 4, 4; in input 2 4, 4, 8.
-    for (weight, compare, first) in [
-        // The threshold is 8 flits. One queue has them at 22, both together at 18. With the
-        // threshold shared, 4 flits would do, but only where two inputs are in use: at 14,
-        // when 4 flits are found, input 2 alone is. The grant after 22 is at 26, that after 18 at
-        // 22; packets leave 3 ticks later.
-        (14, FillComparison::AnyQueue, 29),
-        (14, FillComparison::Sum, 25),
-        (14, FillComparison::SumShared, 25),
-        // Of 12 flits: the sum is 12 at 22, and twice the sum 16 at 18.
-        (13, FillComparison::Sum, 29),
-        (13, FillComparison::SumShared, 25),
-    ] {
-        let change = |c: &mut CongestionControl| {
-            marker_of(c).compare = compare;
-            marker_of(c).host_ports.threshold = weight;
-        };
-        let run = collide(&fabric(change), 20, 30);
-        assert_eq!(marks(&run)[0], first, "{compare:?}, weight {weight}");
-    }
+    fill_is_compared(|change| marks(&collide(&fabric(change), 20, 30))[0]);
 }
 
 #[test]
