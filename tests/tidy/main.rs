@@ -4,6 +4,7 @@
 #[allow(dead_code, reason = "documents are compared as a whole")]
 mod bless;
 
+mod circles;
 mod docs;
 mod keys;
 mod seams;
