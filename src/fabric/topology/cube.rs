@@ -90,9 +90,7 @@ impl Cube {
         }
         Ok((cube, cabling))
     }
-}
 
-impl Cube {
     /// The names of the family and its routings.
     pub(super) const INFO: FamilyInfo = {
         use RoutingName::Dor;

@@ -114,9 +114,7 @@ impl Dragonfly {
         global.connect(&mut cabling, |group, to, link| fly.end(group, to, link));
         Ok((fly, cabling))
     }
-}
 
-impl Dragonfly {
     /// The names of the family and its routings.
     pub(super) const INFO: FamilyInfo = {
         use RoutingName::Minimal;

@@ -71,9 +71,7 @@ impl Graph {
         let graph = Self::route(&cabling)?;
         Ok((graph, cabling))
     }
-}
 
-impl Graph {
     /// The names of the family and its routings.
     pub const INFO: FamilyInfo = {
         use RoutingName::MinHop;

@@ -49,9 +49,7 @@ impl HyperX {
         }
         Ok((hyperx, cabling))
     }
-}
 
-impl HyperX {
     /// The names of the family and its routings.
     pub(super) const INFO: FamilyInfo = {
         use RoutingName::Dor;

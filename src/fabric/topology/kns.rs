@@ -142,9 +142,7 @@ impl Kns {
         }
         Ok((lattice, cabling))
     }
-}
 
-impl Kns {
     /// The names of the family and its routings.
     pub(super) const INFO: FamilyInfo = {
         use RoutingName::{Dor, HybridDor};

@@ -110,9 +110,7 @@ impl Megafly {
         fly.connect(&mut cabling);
         Ok((fly, cabling))
     }
-}
 
-impl Megafly {
     /// The names of the family and its routings.
     pub(super) const INFO: FamilyInfo = {
         use RoutingName::Minimal;

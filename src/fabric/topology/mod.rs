@@ -5,11 +5,11 @@
 //! dragonflies), in explicit graphs as listed. The radix is rounded up to a multiple of 4
 //! and is at least 8; the surplus ports stay unconnected. Port `p` belongs to MPort `p / 4`.
 //!
-//! A family lays out the cabling (`cabling.rs`) and answers for the rules. A new one touches six files: its own, which has
-//! its keys, names, examples, routings and layout and implements [`Family`]; this one, which lists it; `config/fabric/topology/mod.rs`, for its `kind`; its own file in
-//! `tests/oracles/src/families/`, which connects and routes it independently, and the list in `mod.rs` there; and
-//! `tests/common/random_topology.rs`, with which the tests of both engines try it. Section 7 of `docs/model/fabric.md`
-//! defines it. The tables of the other pages and the schemas follow.
+//! A family lays out the [`Cabling`] and answers for the rules. A new one touches six files: its own, which has its keys,
+//! names, examples, routings and layout and implements [`Family`]; this one, which lists it; `parameters.rs`, for its form in
+//! results; `config/fabric/topology/mod.rs`, for its `kind`; its own file in `tests/oracles/src/families/`, which connects and
+//! routes it independently, and the list in `mod.rs` there. The random fabrics of `tests/common/random_topology.rs` try it with
+//! both engines. Section 7 of `docs/model/fabric.md` defines it. The tables of the other pages and the schemas follow.
 
 mod aggregation;
 mod build;

@@ -22,9 +22,7 @@ impl Single {
         }
         Ok((Single, cabling))
     }
-}
 
-impl Single {
     /// The names of the family and its routings.
     pub const INFO: FamilyInfo = {
         use RoutingName::{DModK, Destro};

@@ -92,9 +92,7 @@ impl SlimFly {
         }
         Ok((fly, cabling))
     }
-}
 
-impl SlimFly {
     /// The names of the family and its routings.
     pub(super) const INFO: FamilyInfo = {
         use RoutingName::Minimal;

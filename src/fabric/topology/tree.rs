@@ -84,9 +84,7 @@ impl Tree {
         }
         Ok((tree, cabling))
     }
-}
 
-impl Tree {
     /// The names of the family and its routings.
     pub(super) const INFO: FamilyInfo = {
         use RoutingName::{DModK, Destro};

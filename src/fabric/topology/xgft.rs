@@ -144,9 +144,7 @@ impl Xgft {
         }
         Ok((tree, cabling))
     }
-}
 
-impl Xgft {
     /// The names of the family and its routings.
     pub(super) const INFO: FamilyInfo = {
         use RoutingName::{DModK, Destro};
