@@ -149,7 +149,7 @@ pub struct Topology {
     names: Option<Box<Names>>,
 }
 
-/// The questions about the cables go to the cabling.
+/// A topology answers all questions about its cables.
 impl Deref for Topology {
     type Target = Cabling;
 

@@ -1,5 +1,5 @@
-//! The answers and the checks that need several settings of a fabric: each file extends [`FabricSpec`](super::FabricSpec)
-//! by those about the setting of its name.
+//! Answers and checks that need several settings of a fabric. Each file extends [`FabricSpec`](super::FabricSpec) with
+//! the ones about a setting.
 
 mod aggregation;
 mod bit_errors;
