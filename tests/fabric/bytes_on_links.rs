@@ -106,21 +106,32 @@ fn the_latency_of_a_switch_does_not_follow_the_link_rate() {
     }
 }
 
+/// The page's table of presets has the ports, the rate and the latency of each switch.
 #[test]
 fn a_packet_takes_cables_switch_and_its_bytes() {
-    // 25 ns of cable twice, the switch, one flit into it and the packet out of it.
-    for (preset, gbps, switch_ns) in [
-        ("ib-qdr", 32.0, 100.0),
-        ("ib-fdr", 600.0 / 11.0, 170.0),
-        ("ib-edr", 100.0, 90.0),
-        ("ib-hdr", 200.0, 130.0),
-        ("ib-ndr", 400.0, 130.0),
-        ("ib-xdr", 800.0, 130.0),
-    ] {
+    let page = include_str!("../../docs/reference/experiment.md");
+    let rows = page
+        .lines()
+        .filter(|line| line.starts_with("| `ib-") && line.contains(" Gb/s | "));
+    let rows: Vec<Vec<&str>> = rows
+        .map(|row| row.trim_matches('|').split('|').map(str::trim).collect())
+        .filter(|row: &Vec<&str>| !row[0].contains(','))
+        .collect();
+    assert_eq!(rows.len(), 6);
+    for row in rows {
+        let preset = row[0].trim_matches('`');
+        let number = |cell: &str| cell.split(' ').next().unwrap().parse::<f64>().unwrap();
+        let (ports, gbps, switch_ns) = (number(row[1]), number(row[2]), number(row[3]));
         let text = format!(
             "fabric = {{ preset = \"{preset}\" }}\nbackground = [{{ rate = \"2MB/s\", message = \
              \"2048B\", pattern = {{ neighbour = 1 }} }}]"
         );
+        assert_eq!(
+            f64::from(experiment(&text).fabric.topology.nics()),
+            ports,
+            "{preset}"
+        );
+        // 25 ns of cable twice, the switch, one flit into it and the packet out of it.
         let by_hand = 50.0 + switch_ns + (64.0 + 2074.0) * 8.0 / gbps;
         let there = idle_latency_ns(&text);
         // Every stage is rounded up to a tick, an eighth of the time of a flit.

@@ -3,12 +3,12 @@
 use crate::common::resolved::{cct, control, corpus, fabric, plan_with, port_vl, refused, voq};
 use flitwise::config::{experiment_json, resolve_text};
 use flitwise::fabric::ids::{PortId, SwitchId};
+use flitwise::fabric::spec::Notification;
 use flitwise::fabric::spec::congestion::{
     CctEntry, CctiBound, FillComparison, FlowLevel, IrdBase, Marking, PortCongestion, SlCongestion,
     SlScope, TimerRestart, TimerScope,
 };
 use flitwise::fabric::spec::voq::VlArb;
-use flitwise::fabric::spec::{CongestionControl, Notification};
 
 const QUIET: &str = "fabric.preset = \"ib-ddr-testbed\"\n[congestion_control]\n";
 
@@ -418,79 +418,48 @@ fn readings_of_the_specification_are_keys() {
     assert_eq!(json["service_levels"]["default"]["Trigger_Threshold"], 4);
 }
 
+/// A row of the page's table of presets, written out, is the same as the preset; its other keys have their defaults.
 #[test]
-fn presets_are_what_was_published() {
-    let with = |preset: &str, more: &str| {
+fn presets_set_what_the_page_says() {
+    let with = |lines: &str| {
         let spec = fabric(&format!(
-            "fabric.preset = \"ib-qdr-648\"\n[congestion_control]\nkind = \"ib\"\n\
-             preset = \"{preset}\"\n{more}"
+            "fabric.preset = \"ib-qdr-648\"\n[congestion_control]\nkind = \"ib\"\n{lines}"
         ));
-        (control(&spec).clone(), spec)
+        control(&spec).clone()
     };
-    let units = |spec: &flitwise::fabric::spec::FabricSpec, units: u64| {
-        spec.units.tick.ticks(units * 1_024_000)
+    let page = include_str!("../../docs/reference/experiment.md");
+    let cells = |line: &'static str| {
+        let cells = line.trim_matches('|').split('|');
+        cells
+            .map(|cell| cell.trim().trim_matches('`'))
+            .collect::<Vec<_>>()
     };
-    let (c, spec) = with("simula", "");
-    assert_eq!(
-        (
-            port_vl(&c).host_ports.threshold,
-            port_vl(&c).host_ports.marking_rate
-        ),
-        (15, 0)
-    );
-    assert_eq!(
-        (
-            port_vl(&c).host_ports.victim_mask,
-            port_vl(&c).switch_ports.victim_mask
-        ),
-        (true, false)
-    );
-    let level = cct(&c).service_levels[0];
-    assert_eq!(
-        (level.ccti_increase, level.ccti_timer),
-        (1, units(&spec, 150))
-    );
-    let multipliers =
-        |c: &CongestionControl| [16, 32, 64, 106, 127].map(|i| cct(c).cct[i].multiplier);
-    assert_eq!(multipliers(&c), [0, 1, 6, 17, 24]);
-    assert!(cct(&c).cct.iter().all(|entry| entry.shift == 3));
-    let (c, _) = with(
-        "simula",
-        "Marking_Rate = 9\nCCT = { quadratic = \"875/573036\" }",
-    );
-    assert_eq!(port_vl(&c).switch_ports.marking_rate, 9);
-    assert_eq!(
-        (multipliers(&c), cct(&c).cct[5].shift),
-        ([0, 1, 6, 17, 24], 0)
-    );
-
-    let (c, _) = with("mellanox", "");
-    let port = port_vl(&c).switch_ports;
-    assert_eq!(
-        (port.threshold, port.marking_rate, port.packet_size),
-        (15, 10, 8)
-    );
-    assert_eq!(cct(&c).service_levels[0].trigger_threshold, 2);
-
-    let (c, spec) = with("opa-fm", "");
-    assert_eq!(
-        (
-            port_vl(&c).host_ports.threshold,
-            port_vl(&c).host_ports.marking_rate
-        ),
-        (8, 0)
-    );
-    assert!(!port_vl(&c).host_ports.victim_mask);
-    let level = cct(&c).service_levels[0];
-    assert_eq!((level.ccti_increase, level.trigger_threshold), (5, 8));
-    assert_eq!(level.ccti_timer, units(&spec, 10));
+    let mut table = (page.lines())
+        .skip_while(|line| !line.starts_with("| `preset` | `Threshold` |"))
+        .take_while(|line| line.starts_with('|'));
+    let keys = cells(table.next().unwrap());
+    let presets: Vec<_> = table.skip(1).map(cells).collect();
+    assert_eq!(presets.len(), 3);
+    for row in presets {
+        let given = keys.iter().zip(&row).skip(1);
+        let given = given.filter(|(_, value)| **value != "ours");
+        let written: String = given
+            .map(|(key, value)| format!("{key} = {value}\n"))
+            .collect();
+        assert_eq!(
+            with(&format!("preset = {}", row[0])),
+            with(&written),
+            "{}",
+            row[0]
+        );
+    }
+    let quadratic = with("preset = \"simula\"\nCCT = { quadratic = \"875/573036\" }");
+    let entries = &cct(&quadratic).cct;
+    let multipliers = [16, 32, 64, 106, 127].map(|at| entries[at].multiplier);
+    assert_eq!((multipliers, entries[5].shift), ([0, 1, 6, 17, 24], 0));
     // A packet of 2,074 B takes 518.5 ns: 8 us are 15.43 of them, 123 eighths.
-    assert_eq!(
-        (cct(&c).cct[127].multiplier, cct(&c).cct[127].shift),
-        (123, 3)
-    );
-    assert_eq!(
-        (cct(&c).cct[1].multiplier, cct(&c).cct[64].multiplier),
-        (0, 61)
-    );
+    let last = with("CCT = { last = \"8us\" }");
+    let entries = [1, 64, 127].map(|at| cct(&last).cct[at]);
+    assert_eq!(entries.map(|entry| entry.multiplier), [0, 61, 123]);
+    assert!(entries.iter().all(|entry| entry.shift == 3));
 }
