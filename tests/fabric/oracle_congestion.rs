@@ -108,7 +108,8 @@ fn packet_that_waits_alone_is_no_congestion() {
     }
 }
 
-/// Compares the ticks of the first mark, where 20 packets come from each of two inputs in 30 ticks, if fill is compared in each way.
+/// Checks the tick of the first mark under each way to compare fill. `first_mark` changes a control and sends 20 packets from each
+/// of two inputs, for 30 ticks.
 pub fn fill_is_compared(first_mark: impl Fn(&dyn Fn(&mut CongestionControl)) -> Tick) {
     // Flits that packets find, which join at 14, 18, 22: in input 1 0, 4, 4; in input 2 4, 4, 8.
     for (weight, compare, first) in [

@@ -69,7 +69,7 @@ fn circles_are_found() {
     assert_eq!(circles(&modules(files.into())), [["a", "b", "c"]]);
 }
 
-/// The files of a crate without those of crates below its directory.
+/// The files of a crate, except the files of crates inside its directory.
 fn files(dir: &str) -> Vec<(Place, String)> {
     let inner = |name: &str| {
         CRATES

@@ -283,6 +283,7 @@ pub(super) const fn port_of(switch: u32, port: u32) -> SwitchPort {
     SwitchPort::new(SwitchId::new(switch), PortId::new(port))
 }
 
+/// The error of parameters that do not fit together.
 pub(super) fn invalid(problem: String) -> SpecError {
     SpecError {
         key: "fabric.topology",

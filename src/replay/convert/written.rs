@@ -1,4 +1,4 @@
-//! The result of a conversion, and the texts that conversions and slices share.
+//! The result of a conversion, and the limits and messages that conversions and slices share.
 
 use super::graph::Edge;
 use super::ideal::Stalled;
