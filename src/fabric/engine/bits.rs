@@ -1,5 +1,7 @@
 //! Sets of bits, growing lists and divisions on the hot path.
 
+use std::fmt::Debug;
+
 /// The first set bit of `bits` at or after bit `from`, once around. `bits` is not 0.
 #[inline]
 pub(super) fn first_from(bits: u64, from: u8) -> u32 {
@@ -12,6 +14,74 @@ pub(super) fn first_from(bits: u64, from: u8) -> u32 {
 #[inline]
 pub(super) fn from_on(bits: u32, from: u8) -> u32 {
     (u64::from(bits) & (!0u64 << from)) as u32
+}
+
+/// A set of small numbers, a bit for each.
+pub(super) trait BitSet: Debug + Copy + Eq + Send {
+    /// No number.
+    const NONE: Self;
+
+    /// Adds `number`.
+    fn insert(&mut self, number: u8);
+
+    /// Removes `number`.
+    fn remove(&mut self, number: u8);
+
+    /// The least number.
+    fn first(&self) -> Option<u8>;
+
+    /// The numbers from `least` on.
+    fn at_or_after(&self, least: u8) -> Self;
+}
+
+impl<const WORDS: usize> BitSet for [u64; WORDS] {
+    const NONE: Self = [0; WORDS];
+
+    #[inline]
+    fn insert(&mut self, number: u8) {
+        let (word, bit) = word_and_bit::<WORDS>(number);
+        self[word] |= 1 << bit;
+    }
+
+    #[inline]
+    fn remove(&mut self, number: u8) {
+        let (word, bit) = word_and_bit::<WORDS>(number);
+        self[word] &= !(1 << bit);
+    }
+
+    #[inline]
+    fn first(&self) -> Option<u8> {
+        for (at, bits) in self.iter().enumerate() {
+            if *bits != 0 {
+                return Some((64 * at) as u8 + bits.trailing_zeros() as u8);
+            }
+        }
+        None
+    }
+
+    #[inline]
+    fn at_or_after(&self, least: u8) -> Self {
+        let (word, bit) = word_and_bit::<WORDS>(least);
+        let mut set = Self::NONE;
+        for (at, bits) in set.iter_mut().enumerate() {
+            if at == word {
+                // Two shifts: a single one would overflow at bit 64.
+                *bits = self[at] & (u64::MAX << (bit / 2)) << (bit - bit / 2);
+            } else if at > word {
+                *bits = self[at];
+            }
+        }
+        set
+    }
+}
+
+/// The word of `number` in a set of `WORDS` words, and its bit there. Behind a single word it is bit 64.
+#[inline]
+fn word_and_bit<const WORDS: usize>(number: u8) -> (usize, u8) {
+    match WORDS {
+        1 => (0, number),
+        _ => (usize::from(number / 64), number % 64),
+    }
 }
 
 /// Like `list.push(item)`, but the code of the caller is not laid out for the growth of the list.

@@ -9,9 +9,8 @@
 //!
 //! Each kind of switch has its own fabric: `hierarchical` and `voq` implement `SwitchModel` on
 //! the same `kernel`, and share the code in `nic`. [`Engine`] picks the fabric that a
-//! specification asks for (`model` lists the compiled variants); `run` drives it. Workloads and probes are
-//! trait objects, and all that depends on a variant is in methods of `model` without type parameters: so this crate compiles the
-//! engine, once for all of them.
+//! specification asks for, in one of the compiled variants (`variant`); `run` drives it. Workloads, probes and fabrics are
+//! trait objects: so this crate compiles the engine, once for all crates that use it.
 
 mod bit_errors;
 mod bits;
@@ -46,12 +45,13 @@ mod run;
 mod samplers;
 mod source_routes;
 mod turns;
+mod variant;
 mod vls;
 mod voq;
 
+use self::blocks::Model;
 use self::blocks::cut::Cut;
 pub use self::deadlock::{Deadlock, Place, Waiting};
-use self::model::Model;
 pub use self::outages::DownLink;
 use self::probe::{NoProbe, Probe, Watched};
 pub use self::progress::{Progress, RunEnd};
@@ -68,7 +68,7 @@ use std::rc::Rc;
 /// A simulated fabric, of either kind of switch. A probe of type `P` may watch it.
 #[derive(Debug)]
 pub struct Engine<P: Probe = NoProbe> {
-    model: Model,
+    model: Box<dyn Model>,
     /// Shared with the model, which reports every step to it.
     probe: Rc<RefCell<P>>,
     at: run::Position,
@@ -137,7 +137,7 @@ impl Engine {
     fn in_blocks(spec: &FabricSpec, of_switch: &[u16], threads: usize) -> Result<Self, SpecError> {
         let cut = Cut::new(&spec.topology, of_switch);
         let probe = Rc::new(RefCell::new(NoProbe));
-        Ok(Self::of(Model::new(spec, cut, threads)?, probe))
+        Ok(Self::of(model::new(spec, cut, threads)?, probe))
     }
 }
 
@@ -153,12 +153,12 @@ impl<P: Probe + 'static> Engine<P> {
         spec.validate()?;
         let probe = Rc::new(RefCell::new(probe));
         let watched = Watched(Rc::<RefCell<P>>::clone(&probe));
-        Ok(Self::of(Model::watched(spec, watched)?, probe))
+        Ok(Self::of(model::watched(spec, watched)?, probe))
     }
 }
 
 impl<P: Probe> Engine<P> {
-    fn of(model: Model, probe: Rc<RefCell<P>>) -> Self {
+    fn of(model: Box<dyn Model>, probe: Rc<RefCell<P>>) -> Self {
         Self {
             model,
             probe,

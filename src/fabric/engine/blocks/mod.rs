@@ -28,6 +28,7 @@ pub(super) use self::crew::{lock, locked, with_lead_mut};
 use self::cut::Cut;
 use self::post::Post;
 pub(super) use self::team::Team;
+use super::counters::Counters;
 use super::deadlock::{Deadlock, dead_cycle};
 use super::kernel::{self, SwitchModel};
 use super::outages::DownLink;
@@ -38,6 +39,7 @@ use crate::series::Sample;
 use crate::spec::Tick;
 use crate::stats::{FabricStats, LinkEnd, LinkStats};
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::{Arc, Mutex};
 
 /// The fewest ticks between a cause in one block and its effect in another.
@@ -60,10 +62,49 @@ impl Lookahead {
     }
 }
 
+/// A fabric of either kind of switch, in any variant. Its methods have no type parameters, so the crates that use
+/// [`super::Engine`] compile none of them again.
+pub(super) trait Model {
+    /// Threads that simulate the fabric.
+    fn threads(&self) -> usize;
+
+    /// Moves the fabric from tick to tick until the run ends.
+    fn drive(
+        &mut self,
+        at: &mut run::Position,
+        driven: &mut dyn Driven,
+        samplers: Samplers<'_>,
+    ) -> RunEnd;
+
+    /// The progress of the run.
+    fn progress(&self) -> Progress;
+
+    /// A cycle of packets that can never move, if there is one.
+    fn find_cycle(&mut self) -> Option<Deadlock>;
+
+    /// The links that are down for good, with packets that wait for them.
+    fn links_down(&self) -> Vec<DownLink>;
+
+    /// Counts anew from the next tick on.
+    fn restart_statistics(&mut self);
+
+    /// The counters of the NICs.
+    fn counters(&self) -> &Counters;
+
+    /// All that has been counted up to the end of the present tick.
+    fn stats(&self) -> FabricStats;
+}
+
+impl fmt::Debug for dyn Model {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Model").finish_non_exhaustive()
+    }
+}
+
 /// A fabric in one block or several.
 #[derive(Debug)]
 pub(super) struct Blocks<M: SwitchModel> {
-    pub lead: Box<M>,
+    lead: Box<M>,
     others: Option<Box<Others<M>>>,
 }
 
@@ -111,25 +152,6 @@ impl<M: SwitchModel> Blocks<M> {
                 threads: threads.saturating_sub(1),
                 drive: Self::drive_in_threads,
             })),
-        }
-    }
-
-    /// Threads that simulate the fabric.
-    pub(super) fn threads(&self) -> usize {
-        let others = self.others.as_ref();
-        1 + others.map_or(0, |others| others.threads.min(others.blocks.len()))
-    }
-
-    /// Moves the fabric from tick to tick until the run ends.
-    pub(super) fn drive(
-        &mut self,
-        at: &mut run::Position,
-        driven: &mut dyn Driven,
-        samplers: Samplers<'_>,
-    ) -> RunEnd {
-        match &self.others {
-            None => run::drive(&mut *self.lead, None, at, driven, samplers),
-            Some(others) => (others.drive)(self, at, driven, samplers),
         }
     }
 
@@ -189,9 +211,27 @@ impl<M: SwitchModel> Blocks<M> {
         let all = with_lead(&*self.lead, &guards);
         read(&all, others.map(|others| &*others.cut))
     }
+}
 
-    /// The progress of the run.
-    pub(super) fn progress(&self) -> Progress {
+impl<M: SwitchModel> Model for Blocks<M> {
+    fn threads(&self) -> usize {
+        let others = self.others.as_ref();
+        1 + others.map_or(0, |others| others.threads.min(others.blocks.len()))
+    }
+
+    fn drive(
+        &mut self,
+        at: &mut run::Position,
+        driven: &mut dyn Driven,
+        samplers: Samplers<'_>,
+    ) -> RunEnd {
+        match &self.others {
+            None => run::drive(&mut *self.lead, None, at, driven, samplers),
+            Some(others) => (others.drive)(self, at, driven, samplers),
+        }
+    }
+
+    fn progress(&self) -> Progress {
         self.read_all(|all, _| Progress {
             flit_hops: (all.iter())
                 .map(|block| block.kernel().observers.counters.counts.flit_hops)
@@ -200,19 +240,16 @@ impl<M: SwitchModel> Blocks<M> {
         })
     }
 
-    /// A cycle of packets that can never move, if there is one.
-    pub(super) fn find_cycle(&mut self) -> Option<Deadlock> {
+    fn find_cycle(&mut self) -> Option<Deadlock> {
         let cut = self.others.as_ref().map(|others| Arc::clone(&others.cut));
         self.with_all(|all| find_cycle(all, cut.as_deref()))
     }
 
-    /// The links that are down for good, with packets that wait for them.
-    pub(super) fn links_down(&self) -> Vec<DownLink> {
+    fn links_down(&self) -> Vec<DownLink> {
         self.read_all(|all, _| links_down(all))
     }
 
-    /// Counts anew from the next tick on.
-    pub(super) fn restart_statistics(&mut self) {
+    fn restart_statistics(&mut self) {
         self.with_all(|all| {
             let not_started = not_started(&read(all));
             all.iter_mut()
@@ -220,8 +257,11 @@ impl<M: SwitchModel> Blocks<M> {
         });
     }
 
-    /// All that has been counted up to the end of the present tick.
-    pub(super) fn stats(&self) -> FabricStats {
+    fn counters(&self) -> &Counters {
+        &self.lead.kernel().observers.counters
+    }
+
+    fn stats(&self) -> FabricStats {
         self.read_all(stats)
     }
 }

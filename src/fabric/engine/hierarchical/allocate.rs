@@ -7,16 +7,15 @@
 //! the earliest tick in which one may be eligible. What a blind source picks is in
 //! [`blind`](super::blind), allocation in rounds in [`rounds`](super::rounds), and links are scheduled in [`output`](super::output).
 
-use super::control::Control;
 use super::eligibility::Eligibility;
 use super::{Event, Fabric};
 use crate::engine::bits::first_from;
 use crate::engine::ids::{CentralId, InputId, OutputId};
-use crate::engine::probe::Watcher;
+use crate::engine::variant::Variant;
 use crate::prefetch::prefetch;
 use crate::spec::Tick;
 
-impl<C: Control, P: Watcher> Fabric<C, P> {
+impl<V: Variant> Fabric<V> {
     /// Phases 5 and 6.
     #[inline]
     pub(super) fn allocate(&mut self) {
@@ -35,7 +34,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
             self.request_from_central(self.work.dirty_centrals[i]);
         }
         self.grant_requests();
-        if self.control.is_in_rounds() {
+        if self.rounds.are_used::<V>() {
             self.iterate();
         }
         self.work.dirty_inputs.clear();
@@ -46,7 +45,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
     /// End of phase 6: the marker takes note of this tick.
     #[inline]
     fn update_congestion_states(&mut self) {
-        let Some(control) = self.control.get_mut() else {
+        let Some(control) = V::part_mut(&mut self.control) else {
             return;
         };
         let now = self.kernel.now;
@@ -79,9 +78,9 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
         if !self.input_is_idle(port) {
             return;
         }
-        if self.control.is_blind() {
+        if self.blind.is_used::<V>() {
             self.pick_from_input(port);
-        } else if self.control.is_in_rounds() {
+        } else if self.rounds.are_used::<V>() {
             self.begin_round_of_input(port);
         } else {
             self.request_eligible_from_input(port);
@@ -164,9 +163,9 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
         if !self.central_is_idle(central) {
             return;
         }
-        if self.control.is_blind() {
+        if self.blind.is_used::<V>() {
             self.pick_from_central(central);
-        } else if self.control.is_in_rounds() {
+        } else if self.rounds.are_used::<V>() {
             self.begin_round_of_central(central);
         } else {
             self.request_eligible_from_central(central);

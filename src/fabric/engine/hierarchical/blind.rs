@@ -7,17 +7,17 @@
 //! pointer when the source wakes ([`Fabric::catch_up_input`]). So a source that waits
 //! costs no events, and a fabric in which nothing can move has none.
 
-use super::control::Control;
 use super::eligibility::Eligibility;
 use super::{Event, Fabric};
 use crate::engine::bits::first_from;
 use crate::engine::ids::{CentralId, InputId};
-use crate::engine::probe::Watcher;
-use crate::spec::Tick;
+use crate::engine::variant::Variant;
+use crate::spec::{Hierarchical, Tick};
 
 /// The moves of the pointers of the sources. Empty with informed virtual allocation.
 #[derive(Debug)]
 pub(super) struct Blind {
+    is_used: bool,
     /// Per source, the last tick whose pick the pointer includes; [`Tick::MAX`] if the source
     /// has not picked since its last grant.
     inputs: Vec<Tick>,
@@ -25,12 +25,20 @@ pub(super) struct Blind {
 }
 
 impl Blind {
-    pub(super) fn new(is_blind: bool, inputs: usize, centrals: usize) -> Self {
-        let no_picks = |sources: usize| vec![Tick::MAX; if is_blind { sources } else { 0 }];
+    pub(super) fn new(switch: &Hierarchical, inputs: usize, centrals: usize) -> Self {
+        let is_used = !switch.allocator.is_in_rounds() && switch.allocates_blindly();
+        let no_picks = |sources: usize| vec![Tick::MAX; if is_used { sources } else { 0 }];
         Self {
+            is_used,
             inputs: no_picks(inputs),
             centrals: no_picks(centrals),
         }
+    }
+
+    /// Whether virtual allocation is blind, in every tick.
+    #[inline(always)]
+    pub(super) fn is_used<V: Variant>(&self) -> bool {
+        V::ANY_RULE && self.is_used
     }
 
     /// Notes that the pick of an input buffer was granted, so that it is not idle.
@@ -64,12 +72,12 @@ fn pointer_steps(picks: Tick, ready: u32) -> Tick {
     }
 }
 
-impl<C: Control, P: Watcher> Fabric<C, P> {
+impl<V: Variant> Fabric<V> {
     /// Moves the pointer of an input buffer by its picks before the present tick. Must be
     /// called before another of its heads becomes ready.
     #[inline(always)]
     pub(super) fn catch_up_input(&mut self, port: InputId) {
-        if !self.control.is_blind() {
+        if !self.blind.is_used::<V>() {
             return;
         }
         let input = &mut self.inputs[port.index()];
@@ -83,7 +91,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
     /// As [`catch_up_input`](Self::catch_up_input), for a central buffer.
     #[inline(always)]
     pub(super) fn catch_up_central(&mut self, central: CentralId) {
-        if self.control.is_blind() {
+        if self.blind.is_used::<V>() {
             self.move_pointer_of_central(central);
         }
     }

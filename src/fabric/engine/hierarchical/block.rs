@@ -1,6 +1,5 @@
 //! The fabric as a [block](crate::engine::blocks) of a larger one: what crosses a cut link, and how soon.
 
-use super::control::Control;
 use super::mail::{Arrival, Credits};
 use super::schedule::CreditReturn;
 use super::{Event, Fabric};
@@ -8,7 +7,7 @@ use crate::engine::blocks::Lookahead;
 use crate::engine::far_end::FarEnd;
 use crate::engine::ids::{InputId, OutputId};
 use crate::engine::pool::PacketId;
-use crate::engine::probe::Watcher;
+use crate::engine::variant::Variant;
 use crate::spec::{FabricSpec, Hierarchical, Tick};
 
 /// The fewest ticks between a cause in one block and its effect in another. A link delays the header of a packet, or
@@ -26,7 +25,7 @@ pub(in crate::engine) fn lookahead(spec: &FabricSpec, switch: &Hierarchical) -> 
     }
 }
 
-impl<C: Control, P: Watcher> Fabric<C, P> {
+impl<V: Variant> Fabric<V> {
     /// Sends packet `id` to the block at the end `to` of its link, if that is another block. In tick `at` its header is ready
     /// in an input buffer there, or its tail reaches its NIC. Returns whether the block is another one.
     #[inline]
@@ -70,7 +69,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
     #[inline]
     fn take_credits_back(&mut self, output: OutputId, leaving: CreditReturn) {
         // Congestion control may have delayed the credits of an earlier packet.
-        let keep_order = self.control.get().is_some();
+        let keep_order = V::part(&self.control).is_some();
         let now = self.kernel.now;
         let wake_at = self.links.return_credits(output, leaving, keep_order, now);
         if let Some(tick) = wake_at {

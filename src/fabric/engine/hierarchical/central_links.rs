@@ -1,10 +1,9 @@
 //! Which of the two central buffers of an MPort a packet takes (`docs/model/fabric.md` §2).
 
 use super::Fabric;
-use super::control::Control;
 use crate::engine::ids::{CentralId, InputId, OutputId};
 use crate::engine::pool::PacketId;
-use crate::engine::probe::Watcher;
+use crate::engine::variant::Variant;
 use crate::spec::hierarchical::{CentralLink, MPORT_CENTRALS};
 use flitwise_base::random::{Purpose, Stream};
 
@@ -53,7 +52,7 @@ impl CentralLinks {
     }
 }
 
-impl<C: Control, P: Watcher> Fabric<C, P> {
+impl<V: Variant> Fabric<V> {
     /// The central buffer that a packet takes from in-port `port` to `output`, at another MPort; `packet` tells
     /// which packet it is.
     #[inline(always)]
@@ -64,7 +63,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
         packet: impl FnOnce() -> PacketId,
     ) -> CentralId {
         let number = match &self.central_links {
-            _ if !C::ADAPTIVE => output.get(),
+            _ if !V::ANY_RULE => output.get(),
             CentralLinks::ByOutput => output.get(),
             CentralLinks::ByInput => port.get(),
             CentralLinks::Random { drawn, .. } => drawn[packet().index()].into(),

@@ -1,5 +1,4 @@
-//! Congestion control of the hierarchical switch (`docs/model/infiniband.md` §12): whether a
-//! fabric has it, and its state. The rules are in
+//! The state of congestion control of the hierarchical switch (`docs/model/infiniband.md` §12). The rules are in
 //! [`congestion`](crate::engine::congestion); the phases call them through this
 //! module.
 
@@ -7,66 +6,14 @@ use super::packet::Packet;
 use crate::engine::congestion::{ByteRates, Congestion, FlowId};
 use crate::engine::nic::QueuePairs;
 use crate::engine::pool::PacketId;
-use crate::error::error;
 use crate::ids::NicId;
-use crate::spec::{CongestionControl, FabricSpec, Hierarchical, SpecError, Tick};
+use crate::spec::{CongestionControl, FabricSpec, SpecError, Tick};
 use flitwise_base::units::Ratio;
 use std::collections::VecDeque;
-use std::fmt::Debug;
 
-/// The variant of the fabric, which the compiler knows: whether it has congestion control, whether
-/// virtual allocation can be blind or in rounds, and whether routing can ask for the queues of outputs. Where
-/// [`get`](Self::get) is always `None`, the compiler drops the code of congestion control.
-pub(in crate::engine) trait Control: Debug {
-    /// Up-ports may be chosen by their queues, and central buffers by any rule.
-    const ADAPTIVE: bool = false;
-    /// Whether virtual allocation is blind, in every tick.
-    #[inline(always)]
-    fn is_blind(&self) -> bool {
-        false
-    }
-    /// Whether allocation is in rounds.
-    #[inline(always)]
-    fn is_in_rounds(&self) -> bool {
-        false
-    }
-    /// The variant for a fabric.
-    ///
-    /// # Errors
-    /// If the fabric is too large.
-    fn of(spec: &FabricSpec) -> Result<Self, SpecError>
-    where
-        Self: Sized;
-    /// The state of congestion control; `None` if the fabric has none.
-    fn get(&self) -> Option<&Controlled>;
-    /// As [`get`](Self::get).
-    fn get_mut(&mut self) -> Option<&mut Controlled>;
-}
-
-/// Informed virtual allocation without congestion control.
+/// The state of congestion control, and what it needs in NICs.
 #[derive(Debug)]
-pub(in crate::engine) struct Off;
-
-impl Control for Off {
-    fn of(_: &FabricSpec) -> Result<Self, SpecError> {
-        Ok(Self)
-    }
-
-    #[inline(always)]
-    fn get(&self) -> Option<&Controlled> {
-        None
-    }
-
-    #[inline(always)]
-    fn get_mut(&mut self) -> Option<&mut Controlled> {
-        None
-    }
-}
-
-/// Informed virtual allocation with congestion control, the state of that control, and what it
-/// needs in NICs.
-#[derive(Debug)]
-pub(in crate::engine) struct Controlled {
+pub(super) struct Controlled {
     pub(super) congestion: Congestion,
     flit_bytes: u32,
     /// Credits of the largest packet on each VL.
@@ -76,25 +23,6 @@ pub(in crate::engine) struct Controlled {
     /// Packets in the send queue, per flow or per NIC, whichever congestion control holds
     /// back.
     in_send_queue: Vec<u32>,
-}
-
-impl Control for Controlled {
-    fn of(spec: &FabricSpec) -> Result<Self, SpecError> {
-        match spec.congestion_control.as_deref() {
-            Some(control) => Self::new(spec, control),
-            None => error("congestion_control", "there is none".to_owned()),
-        }
-    }
-
-    #[inline(always)]
-    fn get(&self) -> Option<&Controlled> {
-        Some(self)
-    }
-
-    #[inline(always)]
-    fn get_mut(&mut self) -> Option<&mut Controlled> {
-        Some(self)
-    }
 }
 
 /// The state that congestion control adds to a NIC.
@@ -110,55 +38,12 @@ pub(super) struct NicCongestion {
     pub was_idle: bool,
 }
 
-/// Everything else: up-ports may be chosen by their queues, central buffers by any rule, there may be
-/// congestion control, and virtual allocation is blind in every tick, in rounds, or informed.
-#[derive(Debug)]
-pub(in crate::engine) struct General {
-    is_blind: bool,
-    is_in_rounds: bool,
-    control: Option<Controlled>,
-}
-
-impl Control for General {
-    const ADAPTIVE: bool = true;
-
-    #[inline(always)]
-    fn is_blind(&self) -> bool {
-        self.is_blind
-    }
-
-    #[inline(always)]
-    fn is_in_rounds(&self) -> bool {
-        self.is_in_rounds
-    }
-
-    fn of(spec: &FabricSpec) -> Result<Self, SpecError> {
-        let control = spec.congestion_control.as_deref();
-        let control = control.map(|control| Controlled::new(spec, control));
-        let switch = spec.hierarchical();
-        let is_in_rounds = switch.is_some_and(|switch| switch.allocator.is_in_rounds());
-        Ok(Self {
-            is_blind: !is_in_rounds && switch.is_some_and(Hierarchical::allocates_blindly),
-            is_in_rounds,
-            control: control.transpose()?,
-        })
-    }
-
-    fn get(&self) -> Option<&Controlled> {
-        self.control.as_ref()
-    }
-
-    fn get_mut(&mut self) -> Option<&mut Controlled> {
-        self.control.as_mut()
-    }
-}
-
 impl Controlled {
     /// `control`, the congestion control of `spec`.
     ///
     /// # Errors
     /// If the fabric is too large.
-    fn new(spec: &FabricSpec, control: &CongestionControl) -> Result<Self, SpecError> {
+    pub(super) fn new(spec: &FabricSpec, control: &CongestionControl) -> Result<Self, SpecError> {
         let topology = &spec.topology;
         let nics = topology.endpoints() as usize;
         let flit_bytes = spec.units.flit_bytes;

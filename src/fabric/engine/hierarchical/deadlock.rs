@@ -9,16 +9,15 @@
 //! for the cycle itself is in [`deadlock`](crate::engine::deadlock).
 
 use super::Fabric;
-use super::control::Control;
 use super::state::{Buffer, Queue};
 use crate::engine::deadlock::{Deadlock, Place, Waiting, dead_cycle};
 use crate::engine::ids::{CentralId, InputId, OutputId};
 use crate::engine::pool::PacketId;
-use crate::engine::probe::Watcher;
+use crate::engine::variant::Variant;
 use crate::ids::SwitchPort;
 use std::collections::BTreeMap;
 
-impl<C: Control, P: Watcher> Fabric<C, P> {
+impl<V: Variant> Fabric<V> {
     /// A cycle of packets that can never move; `None` if there is none.
     pub(super) fn find_deadlock(&mut self) -> Option<Deadlock> {
         let mut waiting = BTreeMap::new();
@@ -41,7 +40,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
     }
 
     /// All buffers of switches.
-    fn buffers(&self) -> impl Iterator<Item = Buffer> + use<C, P> {
+    fn buffers(&self) -> impl Iterator<Item = Buffer> + use<V> {
         let (ports, centrals) = (self.ports as u32, self.centrals.len() as u32);
         let inputs = InputId::all(ports).map(Buffer::Input);
         let centrals = CentralId::all(centrals).map(Buffer::Central);

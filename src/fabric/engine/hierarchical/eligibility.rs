@@ -3,11 +3,11 @@
 
 use super::Fabric;
 use super::buffers::Buffers;
-use super::control::Control;
 use super::ledgers::Retry;
 use crate::engine::ids::{CentralId, InputId, OutputId};
 use crate::engine::pool::PacketId;
-use crate::engine::probe::{Obstacle, Watcher};
+use crate::engine::probe::Obstacle;
+use crate::engine::variant::Variant;
 use crate::spec::Tick;
 
 /// Whether the head of a queue can be granted its target in this tick.
@@ -50,7 +50,7 @@ impl Eligibility {
     }
 }
 
-impl<C: Control, P: Watcher> Fabric<C, P> {
+impl<V: Variant> Fabric<V> {
     /// Checks the head of `vl` of an input buffer. Returns its output as well.
     #[inline(always)]
     pub(super) fn check_input_head(&mut self, port: InputId, vl: u32) -> (Eligibility, OutputId) {
@@ -120,7 +120,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
     /// idle from `idle_at` on.
     #[inline(always)]
     fn report(&mut self, found: &Eligibility, output: OutputId, vl: usize, idle_at: Tick) {
-        if P::WATCHES && !matches!(found, Eligibility::Eligible) {
+        if V::IS_WATCHED && !matches!(found, Eligibility::Eligible) {
             let overlap = self.timing.stages.allocation;
             let now = self.kernel.now;
             let obstacle = if idle_at.saturating_sub(overlap) > now {

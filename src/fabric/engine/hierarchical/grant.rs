@@ -1,16 +1,16 @@
 //! Phase 6: switch allocation (`docs/model/fabric.md` §6). A requested target grants one source, and the packet starts to
 //! cross. Requests are in [`allocate`](super::allocate).
 
-use super::control::Control;
 use super::{Event, Fabric};
 use crate::engine::bits::first_from;
 use crate::engine::congestion::{MarkerQueue, PacketLength};
 use crate::engine::ids::{CentralId, InputId, OutputId};
 use crate::engine::pool::PacketId;
-use crate::engine::probe::{Obstacle, Watcher};
+use crate::engine::probe::Obstacle;
+use crate::engine::variant::Variant;
 use crate::spec::Tick;
 
-impl<C: Control, P: Watcher> Fabric<C, P> {
+impl<V: Variant> Fabric<V> {
     /// Switch allocation of an output buffer: grants one source. The others wake in the next
     /// tick.
     #[inline]
@@ -31,12 +31,12 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
         self.output_buffers
             .credits
             .take(output.index(), packet.vl.into(), credits);
-        if C::ADAPTIVE {
+        if V::ANY_RULE {
             self.waiting[output.index()] -= credits;
         }
         let seen = || packet.seen(id);
         self.kernel.observers.granted(self.kernel.now, output, seen);
-        if let Some(control) = self.control.get_mut() {
+        if let Some(control) = V::part_mut(&mut self.control) {
             let mport = if winner < 4 {
                 output.mport()
             } else {
@@ -68,7 +68,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
             .push(&mut self.kernel.wheel, ready, (output, id));
         let losers = requests & !(1 << winner);
         if losers != 0 {
-            if P::WATCHES {
+            if V::IS_WATCHED {
                 self.report_losers(output, losers);
             }
             self.wake_sources_of_output(output, losers, self.kernel.now + 1);
@@ -97,7 +97,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
         while losers != 0 {
             let loser = central.mport().input(losers.trailing_zeros());
             losers &= losers - 1;
-            if P::WATCHES {
+            if V::IS_WATCHED {
                 self.report_loser(self.picked_of_input(loser));
             }
             self.wake(Event::Input(loser), self.kernel.now + 1);
@@ -153,10 +153,10 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
         );
         let free_at = credit_return.end + 1;
         input.free_at = free_at;
-        if self.control.is_blind() {
+        if self.blind.is_used::<V>() {
             self.blind.granted_input(port);
         }
-        if self.control.is_in_rounds() {
+        if self.rounds.are_used::<V>() {
             self.rounds.granted_input(port);
         }
         let (output, flits, next) = (packet.output, packet.flits, packet.next);
@@ -168,7 +168,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
         }
         self.turns.at(port, output).granted(flits, waited);
         let mut credit_return = credit_return;
-        let control = self.control.get();
+        let control = V::part(&self.control);
         if let Some(control) = control {
             credit_return = credit_return.delayed(control.return_delay(packet));
         }
@@ -202,10 +202,10 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
         );
         let free_at = credit_return.end + 1;
         from.free_at = free_at;
-        if self.control.is_blind() {
+        if self.blind.is_used::<V>() {
             self.blind.granted_central(central);
         }
-        if self.control.is_in_rounds() {
+        if self.rounds.are_used::<V>() {
             self.rounds.granted_central(central);
         }
         let mut waiting = std::mem::take(&mut from.inputs_waiting);

@@ -56,7 +56,7 @@ use self::blind::Blind;
 pub(super) use self::block::lookahead;
 use self::buffers::{CentralBuffers, VlBuffers};
 use self::central_links::CentralLinks;
-pub(super) use self::control::{Control, Controlled, General, Off};
+use self::control::Controlled;
 use self::fifos::{Fifos, NEAR_VLS};
 use self::links::Links;
 use self::mail::{Arrival, Credits};
@@ -75,8 +75,8 @@ use super::next_hop::NextHops;
 use super::nic::Answering;
 use super::pool::{MessageId, PacketId};
 use super::power::LinkPowers;
-use super::probe::Watcher;
 use super::turns::Turns;
+use super::variant::Variant;
 use super::vls::Vls;
 use crate::ids::{NicId, SwitchId};
 use crate::prefetch::PREFETCH_PORTS;
@@ -88,12 +88,12 @@ use crate::workload::{Message, Workload};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The state of a fabric. `C` says whether there is congestion control, and whether
-/// virtual allocation is blind or in rounds.
+/// The state of a fabric.
 #[derive(Debug)]
-pub(super) struct Fabric<C, P> {
-    control: C,
-    kernel: Kernel<Packet, Vec<u32>, P>,
+pub(super) struct Fabric<V: Variant> {
+    /// `None` without congestion control.
+    control: Option<Box<Controlled>>,
+    kernel: Kernel<Packet, Vec<u32>, V::Watcher>,
     units: Units,
     timing: Timing,
     /// Ticks before a source is free from which it is idle for allocation.
@@ -137,7 +137,7 @@ pub(super) struct Fabric<C, P> {
     first_queue: Vec<u16>,
     /// Offset of each VL from that first queue.
     vl_offset: Vec<u8>,
-    /// Per output, if `C::ADAPTIVE`: credits of the packets that were routed to it and have not been
+    /// Per output, if `V::ANY_RULE`: credits of the packets that were routed to it and have not been
     /// granted its buffer.
     waiting: Vec<u32>,
     vl_policy: Vls,
@@ -193,7 +193,7 @@ wheel_events! {
     }
 }
 
-impl<C: Control, P: Watcher> Fabric<C, P> {
+impl<V: Variant> Fabric<V> {
     /// An idle fabric at tick 0.
     ///
     /// # Errors
@@ -201,8 +201,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
     pub(super) fn new(
         spec: &FabricSpec,
         switch: &Hierarchical,
-        control: C,
-        watcher: P,
+        watcher: V::Watcher,
         router: &Arc<Router>,
     ) -> Result<Self, SpecError> {
         layout::check_limits(spec, switch)?;
@@ -227,12 +226,14 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
         } = Ports::new(topology);
         let central = |c: u32| Central::new(c % (radix / 2));
         let far_words = queues.count().div_ceil(64).saturating_sub(1);
+        let control = spec.congestion_control.as_deref();
+        let control = control.map(|control| Controlled::new(spec, control).map(Box::new));
         let mut kernel = Kernel::new(spec, layout::event_horizon(spec, timing), watcher);
         let ends = senders.iter().map(|sending| sending.to);
         kernel.power = LinkPowers::new(spec, ports, ends);
         Ok(Self {
-            blind: Blind::new(control.is_blind(), ports, centrals),
-            control,
+            blind: Blind::new(switch, ports, centrals),
+            control: control.transpose()?,
             kernel,
             radix,
             vls,
@@ -261,7 +262,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
             next_hops: NextHops::new(spec, router),
             first_queue: queues.first_of_ports(&classes),
             vl_offset: queues.of_vl,
-            waiting: vec![0; if C::ADAPTIVE { ports } else { 0 }],
+            waiting: vec![0; if V::ANY_RULE { ports } else { 0 }],
             vl_policy: Vls::new(spec)?,
             answering: Answering::new(spec),
             input_ready: [DelayLine::new(), DelayLine::new()],
@@ -283,7 +284,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
     #[inline(always)]
     fn wake(&mut self, event: Event, at: Tick) {
         let at = match event {
-            Event::Input(_) | Event::Central(_) if self.control.is_in_rounds() => {
+            Event::Input(_) | Event::Central(_) if self.rounds.are_used::<V>() => {
                 self.rounds.next(at.max(self.kernel.now + 1))
             }
             _ => at,
@@ -301,7 +302,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
     /// Whether sources can allocate in this tick.
     #[inline(always)]
     fn allocates_now(&self) -> bool {
-        !self.control.is_in_rounds() || self.rounds.next(self.kernel.now) == self.kernel.now
+        !self.rounds.are_used::<V>() || self.rounds.next(self.kernel.now) == self.kernel.now
     }
 
     /// Lists an input buffer for phase 5 of this tick, or of the next round.
@@ -335,11 +336,11 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
     }
 }
 
-impl<C: Control, P: Watcher> SwitchModel for Fabric<C, P> {
+impl<V: Variant> SwitchModel for Fabric<V> {
     type Packet = Packet;
     type Bucket = Vec<u32>;
     type Event = Event;
-    type Watcher = P;
+    type Watcher = V::Watcher;
     type Arrival = Arrival;
     type Credits = Credits;
     type NotStarted = ();
@@ -347,12 +348,12 @@ impl<C: Control, P: Watcher> SwitchModel for Fabric<C, P> {
     type Held = ();
 
     #[inline(always)]
-    fn kernel(&self) -> &Kernel<Packet, Vec<u32>, P> {
+    fn kernel(&self) -> &Kernel<Packet, Vec<u32>, V::Watcher> {
         &self.kernel
     }
 
     #[inline(always)]
-    fn kernel_mut(&mut self) -> &mut Kernel<Packet, Vec<u32>, P> {
+    fn kernel_mut(&mut self) -> &mut Kernel<Packet, Vec<u32>, V::Watcher> {
         &mut self.kernel
     }
 
@@ -463,7 +464,7 @@ impl<C: Control, P: Watcher> SwitchModel for Fabric<C, P> {
     }
 
     fn congestion(&mut self) -> Option<&mut Congestion> {
-        let control = self.control.get_mut()?;
+        let control = V::part_mut(&mut self.control)?;
         Some(&mut control.congestion)
     }
 }

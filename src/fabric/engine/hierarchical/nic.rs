@@ -3,7 +3,6 @@
 //! among queue pairs instead of SLs ([`pairs`](super::pairs)). Links send the packets in
 //! phase 7 ([`output`](super::output)).
 
-use super::control::Control;
 use super::ledgers::Retry;
 use super::packet::Packet;
 use super::{Event, Fabric};
@@ -11,7 +10,7 @@ use crate::engine::bits::from_on;
 use crate::engine::ids::OutputId;
 use crate::engine::nic::{DataPacket, MessageQueue};
 use crate::engine::pool::{InFlight, MessageId, PacketId};
-use crate::engine::probe::Watcher;
+use crate::engine::variant::Variant;
 use crate::ids::NicId;
 use crate::spec::Tick;
 use crate::workload::{AppQueue, Message, Workload};
@@ -24,7 +23,7 @@ pub(super) struct NextPacket {
     pub vl: u8,
 }
 
-impl<C: Control, P: Watcher> Fabric<C, P> {
+impl<V: Variant> Fabric<V> {
     /// Adds a message to its application queue. Does nothing if there are too many messages.
     #[inline]
     pub(super) fn append(&mut self, message: &Message) {
@@ -33,7 +32,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
             return;
         };
         let sl = usize::from(message.sl);
-        if self.control.get().is_some() {
+        if V::part(&self.control).is_some() {
             self.append_to_pair(message, id);
             return;
         }
@@ -55,7 +54,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
             }
             let nic = self.work.dirty_nics[i];
             self.nics[nic.index()].dirty = false;
-            if self.control.get().is_some() {
+            if V::part(&self.control).is_some() {
                 self.fill_from_pairs(nic, workload);
             } else {
                 self.fill(nic, workload);

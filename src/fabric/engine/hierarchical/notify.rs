@@ -4,7 +4,6 @@
 //! in phase 7. In between, a CNP is routed like data. Which packets are marked is decided
 //! in [`allocate`](super::allocate).
 
-use super::control::Control;
 use super::ledgers::Retry;
 use super::output::NextPacket;
 use super::packet::Packet;
@@ -12,16 +11,16 @@ use super::{Event, Fabric};
 use crate::engine::ids::OutputId;
 use crate::engine::nic::Received;
 use crate::engine::pool::{MessageId, PacketId};
-use crate::engine::probe::Watcher;
+use crate::engine::variant::Variant;
 use crate::ids::NicId;
 
-impl<C: Control, P: Watcher> Fabric<C, P> {
+impl<V: Variant> Fabric<V> {
     /// Phase 1: the tail of `packet` has arrived at its NIC. A CNP lowers the rate of the flow;
     /// a marked data packet is answered with a CNP.
     pub(super) fn notify(&mut self, packet: &Packet) {
         let nic = packet.dst;
         if packet.message == MessageId::NONE {
-            let Some(control) = self.control.get_mut() else {
+            let Some(control) = V::part_mut(&mut self.control) else {
                 return;
             };
             let flow = control
@@ -51,7 +50,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
     fn create_cnp(&mut self, nic: NicId, received: Received, bytes: u32) {
         let (dst, sl) = (received.src, received.sl);
         let vl = self.vl_policy.at_nic(nic, dst, sl);
-        let Some(control) = self.control.get_mut() else {
+        let Some(control) = V::part_mut(&mut self.control) else {
             return;
         };
         let flits = self.units.flits(bytes);
@@ -85,7 +84,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
         };
         let free_at = self.link_free_at(output);
         let was_idle = self.was_idle_until(now, output);
-        let Some(control) = self.control.get_mut() else {
+        let Some(control) = V::part_mut(&mut self.control) else {
             return false;
         };
         let state = &mut control.nics[nic.index()];

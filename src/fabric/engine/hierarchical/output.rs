@@ -4,7 +4,6 @@
 //! sending of CNPs.
 
 use super::buffers::VlBuffers;
-use super::control::Control;
 use super::fifos::{Fifos, NEAR_VLS};
 use super::ledgers::Retry;
 use super::schedule::CreditReturn;
@@ -15,7 +14,8 @@ use crate::engine::far_end::FarEnd;
 use crate::engine::ids::{InputId, OutputId};
 use crate::engine::observers::Transfer;
 use crate::engine::pool::{MessageId, PacketId};
-use crate::engine::probe::{Obstacle, Watcher};
+use crate::engine::probe::Obstacle;
+use crate::engine::variant::Variant;
 use crate::ids::NicId;
 use crate::spec::Tick;
 use crate::workload::Workload;
@@ -41,7 +41,7 @@ struct Leaving {
     held: Tick,
 }
 
-impl<C: Control, P: Watcher> Fabric<C, P> {
+impl<V: Variant> Fabric<V> {
     /// Notes that a packet became ready on `vl` of `output`.
     #[inline]
     pub(super) fn packet_ready_at_output(&mut self, output: OutputId, vl: usize) {
@@ -99,7 +99,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
     #[inline]
     fn schedule(&mut self, output: OutputId) {
         let now = self.kernel.now;
-        if self.control.get().is_some() && self.send_cnp(output) {
+        if V::part(&self.control).is_some() && self.send_cnp(output) {
             return;
         }
         let link = &self.senders[output.index()];
@@ -117,9 +117,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
         }
         let link = &self.senders[output.index()];
         let (fifos, buffer) = fifos_of(&self.output_buffers, &self.send_queues, self.ports, output);
-        let idle_before = self
-            .control
-            .get_mut()
+        let idle_before = V::part_mut(&mut self.control)
             .is_some_and(|control| control.was_idle_before_cnp(output.nic(self.ports)));
         let was_idle = idle_before || self.was_idle_until(now, output);
         let packets = &self.kernel.packets;
@@ -249,7 +247,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
         if std::mem::take(&mut self.nics[nic.index()].waiting) {
             self.wake(Event::Nic(nic), self.first_credit(leaving));
         }
-        if let Some(control) = self.control.get_mut() {
+        if let Some(control) = V::part_mut(&mut self.control) {
             let (level, wake_at) = control.sent(now, nic, &packet);
             self.kernel.observers.counters.count_sent(level);
             if let Some(at) = wake_at {
@@ -353,7 +351,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
     pub(super) fn deliver(&mut self, id: PacketId, workload: &mut dyn Workload) {
         let packet = self.kernel.packets[id];
         self.kernel.packets.remove(id);
-        if self.control.get().is_some() {
+        if V::part(&self.control).is_some() {
             self.notify(&packet);
             if packet.message == MessageId::NONE {
                 let (now, observers) = (self.kernel.now, &mut self.kernel.observers);

@@ -3,13 +3,12 @@
 //! §12). How long it holds them is decided in
 //! [`congestion`](crate::engine::congestion).
 
-use super::control::Control;
 use super::ledgers::Retry;
 use super::nic::NextPacket;
 use super::{Event, Fabric};
 use crate::engine::nic::Place;
 use crate::engine::pool::MessageId;
-use crate::engine::probe::Watcher;
+use crate::engine::variant::Variant;
 use crate::ids::NicId;
 use crate::spec::Tick;
 use crate::workload::{Message, Workload};
@@ -17,11 +16,11 @@ use crate::workload::{Message, Workload};
 /// All queue pairs of a NIC are scanned in one order, whatever their VLs.
 const GROUP: usize = 0;
 
-impl<C: Control, P: Watcher> Fabric<C, P> {
+impl<V: Variant> Fabric<V> {
     /// Adds message `id` to the queue of its queue pair.
     pub(super) fn append_to_pair(&mut self, message: &Message, id: MessageId) {
         let (src, dst, sl) = (message.src, message.dst, message.sl);
-        let Some(control) = self.control.get_mut() else {
+        let Some(control) = V::part_mut(&mut self.control) else {
             return;
         };
         let vl = self.vl_policy.at_nic(src, dst, sl);
@@ -41,7 +40,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
             };
             self.move_from_pair(nic, place, workload);
         }
-        if let Some(control) = self.control.get_mut()
+        if let Some(control) = V::part_mut(&mut self.control)
             && control.queue_pairs.waiting(nic, GROUP).is_empty()
         {
             control.nics[nic.index()].vls = 0;
@@ -50,7 +49,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
 
     /// Moves a packet of the queue pair at `place` to the send queue.
     fn move_from_pair(&mut self, nic: NicId, place: Place, workload: &mut dyn Workload) {
-        let Some(control) = self.control.get_mut() else {
+        let Some(control) = V::part_mut(&mut self.control) else {
             return;
         };
         let pair = control.queue_pairs.waiting(nic, GROUP).at(place);
@@ -70,7 +69,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
         }
         let more = workload.replenish(self.kernel.now, queue);
         let id = more.and_then(|message| self.kernel.create(&message));
-        let Some(control) = self.control.get_mut() else {
+        let Some(control) = V::part_mut(&mut self.control) else {
             return;
         };
         match id {
@@ -92,7 +91,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
             Retry::At(tick) => wake_at = wake_at.min(tick),
             Retry::AfterCreditReturn => waits = true,
         };
-        let control = self.control.get()?;
+        let control = V::part(&self.control)?;
         let state = &control.nics[at];
         // VLs without a free credit are found first, because there may be many pairs.
         let (mut full, mut vls) = (0u32, state.vls);

@@ -2,7 +2,6 @@
 //! line of events, or in the list of the parts that act in a phase, and prefetches the data that these
 //! will need. Such hints change no result.
 
-use super::control::Control;
 use super::output::fifos_of;
 use super::packet::Packet;
 use super::{Event, Fabric};
@@ -10,7 +9,7 @@ use crate::engine::bits::{first_from, from_on};
 use crate::engine::calendar::WheelEvent;
 use crate::engine::ids::{CentralId, InputId};
 use crate::engine::pool::PacketId;
-use crate::engine::probe::Watcher;
+use crate::engine::variant::Variant;
 use crate::prefetch::prefetch;
 
 /// Number of events ahead whose parts are prefetched: far enough to hide a cache miss.
@@ -22,7 +21,7 @@ pub(super) const NEAR: usize = 6;
 const FAR_PARTS: usize = 12;
 const NEAR_PARTS: usize = 6;
 
-impl<C: Control, P: Watcher> Fabric<C, P> {
+impl<V: Variant> Fabric<V> {
     /// Prefetches the parts that the `next` events wake, and the data for the deliveries among these.
     #[inline(always)]
     pub(super) fn prefetch_events(&self, next: &[u32]) {

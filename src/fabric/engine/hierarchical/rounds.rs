@@ -6,17 +6,17 @@
 //! is granted. It is the queue before its pointer, so the pick of a source that waits never
 //! changes, and the source sleeps until the head of that queue may be eligible.
 
-use super::control::Control;
 use super::eligibility::Eligibility;
 use super::{Event, Fabric};
 use crate::engine::bits::first_from;
 use crate::engine::ids::{CentralId, InputId};
-use crate::engine::probe::Watcher;
+use crate::engine::variant::Variant;
 use crate::spec::{Hierarchical, Tick};
 
 /// The rounds, and which sources keep a pick. Empty with other allocators.
 #[derive(Debug)]
 pub(super) struct Rounds {
+    are_used: bool,
     /// Ticks from one round to the next.
     interval: Tick,
     iterations: u32,
@@ -27,14 +27,21 @@ pub(super) struct Rounds {
 
 impl Rounds {
     pub(super) fn new(switch: &Hierarchical, inputs: usize, centrals: usize) -> Self {
-        let in_rounds = switch.allocator.is_in_rounds();
-        let no_picks = |sources: usize| vec![false; if in_rounds { sources } else { 0 }];
+        let are_used = switch.allocator.is_in_rounds();
+        let no_picks = |sources: usize| vec![false; if are_used { sources } else { 0 }];
         Self {
+            are_used,
             interval: switch.timing.stages.allocation,
             iterations: switch.allocator.iterations,
             inputs: no_picks(inputs),
             centrals: no_picks(centrals),
         }
+    }
+
+    /// Whether allocation is in rounds.
+    #[inline(always)]
+    pub(super) fn are_used<V: Variant>(&self) -> bool {
+        V::ANY_RULE && self.are_used
     }
 
     /// The first round in tick `at` or later.
@@ -54,11 +61,11 @@ impl Rounds {
     }
 }
 
-impl<C: Control, P: Watcher> Fabric<C, P> {
+impl<V: Variant> Fabric<V> {
     /// The VL that the other VLs of an input buffer wait for: its pick, if the source requests nothing
     /// else.
     pub(super) fn blocking_vl(&self, port: InputId) -> Option<usize> {
-        let keeps = self.control.is_in_rounds()
+        let keeps = self.rounds.are_used::<V>()
             && self.rounds.iterations == 1
             && self.rounds.inputs[port.index()];
         let next = usize::from(self.inputs[port.index()].next);
@@ -69,7 +76,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
     pub(super) fn blocking_queue(&self, central: CentralId) -> Option<usize> {
         let at = central.index();
         let keeps =
-            self.control.is_in_rounds() && self.rounds.iterations == 1 && self.rounds.centrals[at];
+            self.rounds.are_used::<V>() && self.rounds.iterations == 1 && self.rounds.centrals[at];
         let next = self.centrals[at].next as usize;
         keeps.then(|| queue_before(next, self.central_buffers.fifos.stride()))
     }

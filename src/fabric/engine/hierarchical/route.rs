@@ -5,7 +5,6 @@
 
 use super::Fabric;
 use super::buffers::VlBuffers;
-use super::control::Control;
 use super::packet::Packet;
 use super::prefetch::NEAR;
 use crate::engine::choice::Occupancy;
@@ -13,12 +12,12 @@ use crate::engine::congestion::MarkerQueue;
 use crate::engine::ids::{InputId, OutputId};
 use crate::engine::next_hop::Context;
 use crate::engine::pool::PacketId;
-use crate::engine::probe::Watcher;
+use crate::engine::variant::Variant;
 use crate::engine::vls::{Hop, VlAndClass};
 use crate::ids::PortId;
 use crate::spec::Tick;
 
-impl<C: Control, P: Watcher> Fabric<C, P> {
+impl<V: Variant> Fabric<V> {
     /// Phase 4: routes the headers that become ready now in input buffers. All headers that
     /// become ready join their FIFOs.
     #[inline]
@@ -135,7 +134,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
             .behind(hop, sl, dst, VlAndClass { vl, class });
         let packet = &mut self.kernel.packets[id];
         (packet.output, packet.vl, packet.class) = (next.output, behind.vl, behind.class);
-        if C::ADAPTIVE {
+        if V::ANY_RULE {
             self.central_links.routed(port, next.output, id);
         }
         vl
@@ -147,12 +146,12 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
         let packet = &mut self.kernel.packets[id];
         packet.ready = self.kernel.now;
         let (output, vl) = (packet.output, usize::from(vl));
-        if C::ADAPTIVE {
+        if V::ANY_RULE {
             self.waiting[output.index()] += u32::from(packet.credits);
         }
         let observers = &mut self.kernel.observers;
         observers.queued(self.kernel.now, output, || packet.seen(id));
-        if let Some(control) = self.control.get_mut() {
+        if let Some(control) = V::part_mut(&mut self.control) {
             packet.in_port = port.position() as u8;
             let queue = MarkerQueue {
                 input: port,

@@ -3,14 +3,13 @@
 //! [`counters`](crate::engine::counters).
 
 use super::Fabric;
-use super::control::Control;
 use crate::engine::counters::LinkCounts;
 use crate::engine::ids::OutputId;
-use crate::engine::probe::Watcher;
+use crate::engine::variant::Variant;
 use crate::spec::Tick;
 use crate::stats::{FabricStats, LinkStats};
 
-impl<C: Control, P: Watcher> Fabric<C, P> {
+impl<V: Variant> Fabric<V> {
     /// Sets all counts to 0. A credit wait that has not ended counts from the next tick.
     pub(super) fn restart_counting(&mut self) {
         self.kernel.observers.counters.restart(self.kernel.now);

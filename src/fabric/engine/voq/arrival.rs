@@ -10,7 +10,7 @@ use crate::engine::counters::Arrived;
 use crate::engine::ids::OutputId;
 use crate::engine::nic::{Answers, Received};
 use crate::engine::pool::{MessageId, PacketId};
-use crate::engine::probe::Watcher;
+use crate::engine::variant::Variant;
 use crate::ids::NicId;
 use crate::workload::Workload;
 
@@ -22,7 +22,7 @@ struct Answer {
     becn: bool,
 }
 
-impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
+impl<V: Variant> Fabric<V> {
     /// The tail of packet `id` is at its NIC.
     pub(super) fn arrive(&mut self, id: PacketId, workload: &mut dyn Workload) {
         let (packet, origin) = (self.kernel.packets[id], self.origins[id]);
@@ -51,13 +51,13 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
         kernel
             .observers
             .delivered(kernel.now, &arrived, messages, workload, seen);
-        if !Self::PLAIN {
+        if !V::PLAIN {
             self.answer(&packet, &origin);
         }
     }
 
     /// Creates the ACK and the CNP that answer a data packet, if it wants any.
-    fn answer(&mut self, packet: &Packet<L>, origin: &Origin) {
+    fn answer(&mut self, packet: &Packet<V>, origin: &Origin) {
         let received = Received {
             src: origin.src,
             sl: packet.sl,
@@ -81,7 +81,7 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
     }
 
     /// A BECN has reached the source of the flow that it slows down.
-    fn receive_becn(&mut self, packet: &Packet<L>, src: NicId) {
+    fn receive_becn(&mut self, packet: &Packet<V>, src: NicId) {
         let Some(congestion) = &mut self.congestion else {
             return;
         };
@@ -92,7 +92,7 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
     }
 
     /// Queues a CNP or an ACK, back to `dst`, the sender of `packet`.
-    fn answer_to(&mut self, packet: &Packet<L>, dst: NicId, answer: Answer) {
+    fn answer_to(&mut self, packet: &Packet<V>, dst: NicId, answer: Answer) {
         let Answer {
             bytes,
             is_cnp,

@@ -8,7 +8,7 @@ use crate::engine::blocks::Lookahead;
 use crate::engine::far_end::FarEnd;
 use crate::engine::ids::{InputId, OutputId};
 use crate::engine::pool::PacketId;
-use crate::engine::probe::Watcher;
+use crate::engine::variant::Variant;
 use crate::spec::{FabricSpec, Tick, Voq};
 
 /// The fewest ticks between a cause in one block and its effect in another. The cause is a grant: it decides when a packet
@@ -26,7 +26,7 @@ pub(in crate::engine) fn lookahead(spec: &FabricSpec, switch: &Voq) -> Lookahead
     }
 }
 
-impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
+impl<V: Variant> Fabric<V> {
     /// Packet `id` joins its VoQ in tick `at`, or its tail reaches its NIC if that is where it goes. Sends it to the block
     /// where that is, if it is another.
     #[inline(always)]
@@ -59,7 +59,7 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
     pub(super) fn return_credits(
         &mut self,
         (upstream, flow): (OutputId, Flow),
-        credit_return: CreditReturn<L>,
+        credit_return: CreditReturn<V>,
     ) -> Option<Tick> {
         if let Some(post) = &mut self.post
             && let Some(block) = post.sender_elsewhere(upstream)
@@ -72,12 +72,12 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
             post.return_credits(block, first, credits);
             return None;
         }
-        let apart = Self::full_only(&mut self.flows);
+        let apart = V::part_mut(&mut self.flows);
         let (links, drain, now) = (&mut self.links, &self.drain, self.kernel.now);
         flows::return_credits(apart, links, (upstream, flow), credit_return, drain, now)
     }
 
-    pub(super) fn receive_packet(&mut self, arrival: Arrival<L>) {
+    pub(super) fn receive_packet(&mut self, arrival: Arrival<V>) {
         let Arrival {
             at,
             packet,
@@ -95,7 +95,7 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
         self.kernel.push(at, event(id));
     }
 
-    pub(super) fn receive_credits(&mut self, credits: Credits<L>) {
+    pub(super) fn receive_credits(&mut self, credits: Credits<V>) {
         let Credits { to, credit_return } = credits;
         let now = self.kernel.now;
         let wake_at = self

@@ -13,6 +13,7 @@
 use super::rate::Rate;
 use super::schedule::{Lines, Schedule};
 use crate::engine::bits::Divisor;
+use crate::engine::variant::Variant;
 use crate::spec::Tick;
 use flitwise_base::units::Ratio;
 use std::collections::VecDeque;
@@ -67,7 +68,7 @@ impl Crossbar {
 /// The credits of a packet that leaves a buffer. All ticks are shifted to when the sender may use
 /// the credits: later than the flits leave, by the ticks that a credit takes to the sender.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct CreditReturn<const L: usize> {
+pub(super) struct CreditReturn<V: Variant> {
     /// Tick in which the header leaves.
     first: Tick,
     /// Ticks from there to the last credit. `layout::check_limits` keeps them within 32 bits.
@@ -79,11 +80,11 @@ pub(super) struct CreditReturn<const L: usize> {
     /// available. Else a link or a sink takes them.
     crosses: bool,
     /// From which tick each flit is available to the crossbar, or leaves by the link or sink.
-    lines: Lines<L>,
+    lines: Lines<V>,
 }
 
 /// Fills the unused entries of a queue.
-impl<const L: usize> Default for CreditReturn<L> {
+impl<V: Variant> Default for CreditReturn<V> {
     fn default() -> Self {
         Self {
             first: 0,
@@ -96,10 +97,10 @@ impl<const L: usize> Default for CreditReturn<L> {
     }
 }
 
-impl<const L: usize> CreditReturn<L> {
+impl<V: Variant> CreditReturn<V> {
     /// A link or a sink takes the flits in the ticks of `leaves`.
     #[inline(always)]
-    pub(super) fn leaving(leaves: &Schedule<L>, credits: u16, vl: u8) -> Self {
+    pub(super) fn leaving(leaves: &Schedule<V>, credits: u16, vl: u8) -> Self {
         // A line may begin behind the only flit of a packet, which is short.
         let first = leaves.header().min(leaves.tail());
         Self {
@@ -118,21 +119,22 @@ impl<const L: usize> CreditReturn<L> {
     pub(super) fn crossing(
         start: Tick,
         end: Tick,
-        available: &Schedule<L>,
+        available: &Schedule<V>,
         credits: u16,
         vl: u8,
     ) -> Self {
         // Without lines the flits come at the rate of the crossbar: the later header decides.
-        let first = match L {
-            0 => start.max(available.header()),
-            _ => start,
+        let first = if V::PLAIN {
+            start.max(available.header())
+        } else {
+            start
         };
         Self {
             first,
             span: (end - first) as u32,
             credits,
             vl,
-            crosses: L > 0,
+            crosses: !V::PLAIN,
             lines: available.lines(),
         }
     }
@@ -189,9 +191,9 @@ const SHORT: usize = 3;
 /// past ones are read in a row.
 #[derive(Debug)]
 #[repr(align(64))]
-pub(super) struct CreditReturns<const L: usize> {
+pub(super) struct CreditReturns<V: Variant> {
     /// All of them, `count` in all, if there are no others; else the first ones, and the last.
-    short: [CreditReturn<L>; SHORT],
+    short: [CreditReturn<V>; SHORT],
     /// Credits of the first one that have been applied.
     applied: u16,
     count: u8,
@@ -201,10 +203,10 @@ pub(super) struct CreditReturns<const L: usize> {
     pub latency: u32,
     /// The returns between the last but one and the last of `short`, if there have ever been any.
     #[expect(clippy::box_collection, reason = "a pointer fits into the cache line")]
-    others: Option<Box<VecDeque<CreditReturn<L>>>>,
+    others: Option<Box<VecDeque<CreditReturn<V>>>>,
 }
 
-impl<const L: usize> Default for CreditReturns<L> {
+impl<V: Variant> Default for CreditReturns<V> {
     fn default() -> Self {
         Self {
             short: [CreditReturn::default(); SHORT],
@@ -217,7 +219,7 @@ impl<const L: usize> Default for CreditReturns<L> {
     }
 }
 
-impl<const L: usize> CreditReturns<L> {
+impl<V: Variant> CreditReturns<V> {
     /// Credits return over a link with this latency in ticks.
     pub(super) fn over(latency: Tick) -> Self {
         Self {
@@ -228,12 +230,12 @@ impl<const L: usize> CreditReturns<L> {
 
     /// The returns that lie elsewhere, if there have ever been any.
     #[inline]
-    pub(super) fn others(&self) -> Option<&VecDeque<CreditReturn<L>>> {
+    pub(super) fn others(&self) -> Option<&VecDeque<CreditReturn<V>>> {
         self.others.as_deref()
     }
 
     /// All credit returns in their order.
-    fn iter(&self) -> impl Iterator<Item = &CreditReturn<L>> {
+    fn iter(&self) -> impl Iterator<Item = &CreditReturn<V>> {
         let count = usize::from(self.count);
         let (first, last) = self.short[..count].split_at(count.min(SHORT - 1));
         let others = self.others.iter().flat_map(|others| others.iter());
@@ -246,7 +248,7 @@ impl<const L: usize> CreditReturns<L> {
     #[inline(always)]
     pub(super) fn push(
         &mut self,
-        mut credit_return: CreditReturn<L>,
+        mut credit_return: CreditReturn<V>,
         now: Tick,
         mut add: impl FnMut(u8, u16),
     ) -> Tick {
@@ -377,6 +379,7 @@ impl<const L: usize> CreditReturns<L> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::variant::Plain;
     use crate::engine::voq::rate::{Length, SubTick};
     use proptest::prelude::*;
 
@@ -394,7 +397,7 @@ mod tests {
                 flits_per_credit: Divisor::new(1),
                 crossbar: Crossbar::new(rate, 8),
             };
-            let mut returns = CreditReturns::<0>::default();
+            let mut returns = CreditReturns::<Plain>::default();
             // The ticks of all credits, by VL, and the credits applied.
             let (mut ticks, mut applied) = ([Vec::new(), Vec::new()], [0usize; 2]);
             let (mut now, mut last_end, mut look) = (0, 0, looks.iter().cycle());
@@ -415,7 +418,7 @@ mod tests {
                 }
                 now += wait;
                 let length = Length { bytes: flits * 8, flits };
-                let blank = Schedule::<0>::at_once();
+                let blank = Schedule::<Plain>::at_once();
                 let (leaves, _) =
                     blank.served(&drain.rates, 0, SubTick::default(), now + 1 + delay, length);
                 let credit_return = CreditReturn::leaving(&leaves, flits as u16, vl);

@@ -9,7 +9,8 @@ use super::arbiter::Pick;
 use super::ports::{InPort, OutPort, Ports};
 use super::state::OutputVl;
 use crate::engine::ids::{InputId, OutputId};
-use crate::engine::probe::{Obstacle, Watcher};
+use crate::engine::probe::Obstacle;
+use crate::engine::variant::Variant;
 use crate::spec::Tick;
 use crate::spec::qos::MAX_LEVELS;
 
@@ -34,7 +35,7 @@ pub(super) struct Requests {
     pub retry_at: Tick,
 }
 
-impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
+impl<V: Variant> Fabric<V> {
     /// Phase 5: outputs grant.
     #[inline]
     pub(super) fn grant(&mut self) {
@@ -123,7 +124,7 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
         }
         let pick = self.switch_arbiters.pick(at, requests.candidates);
         let in_port = requests.in_ports[usize::from(pick.vl)];
-        if P::WATCHES {
+        if V::IS_WATCHED {
             self.report_others(output, waiting_vls, pick.vl, in_port);
         }
         self.grant_to(output, in_port, pick);

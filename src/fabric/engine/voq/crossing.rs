@@ -21,17 +21,17 @@ use crate::engine::ids::{InputId, OutputId};
 use crate::engine::observers::{Observers, Transfer};
 use crate::engine::pool::PacketId;
 use crate::engine::power::{LinkRate, Passage};
-use crate::engine::probe::Watcher;
+use crate::engine::variant::Variant;
 use crate::ids::NicId;
 use crate::spec::Stages;
 use crate::spec::Tick;
 
 /// The crossing of a packet.
-struct Crossing<const L: usize> {
+struct Crossing<V: Variant> {
     /// Tick in which the crossing starts.
     start: Tick,
     /// From which ticks the flits may cross.
-    available: Schedule<L>,
+    available: Schedule<V>,
     /// Tick in which the last flit crosses.
     tail: Tick,
     /// In plain fabrics: the time that the packet takes, here and on the link.
@@ -54,12 +54,12 @@ impl<'a> LinkTiming<'a> {
 
     /// From which tick on the header of a packet that crosses may leave the output buffer.
     #[inline(always)]
-    fn in_output_buffer<const L: usize>(self, crossing: &Crossing<L>) -> Tick {
+    fn in_output_buffer<V: Variant>(self, crossing: &Crossing<V>) -> Tick {
         crossing.start + self.stages.crossbar + self.stages.output_store
     }
 }
 
-impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
+impl<V: Variant> Fabric<V> {
     /// `input` has accepted the grant of `output`. The packet takes the credits at the far end
     /// and both crossbar ports. Decides when its flits cross, leave by the link and arrive.
     #[inline(always)]
@@ -84,7 +84,7 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
         let waited = now - joined_at.max(packet.starts);
         queue.counts.granted(packet.flits.into(), waited);
         let mut delay = 1 + self.links.latency(upstream);
-        if let Some(congestion) = Self::full_only(&mut self.congestion) {
+        if let Some(congestion) = V::part_mut(&mut self.congestion) {
             let (observers, queue) = (&mut self.kernel.observers, (input, output, pick.vl));
             delay += mark((packet, id), queue, reader.rate, congestion, observers, now);
         }
@@ -99,14 +99,14 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
         let packet = &mut self.kernel.packets[id];
         let observers = &mut self.kernel.observers;
         observers.granted(now, output, || packet.seen(id));
-        let power = Self::full_only(&mut self.kernel.power);
+        let power = V::part_mut(&mut self.kernel.power);
         let ready = timing.in_output_buffer(&crossing).max(port.link_free.tick);
         let passage = power.map_or(Passage::at(ready), |power| {
             let size = (waiting_bytes(packet.bytes), packet.flits.into());
             power.leaves(output, size, (now, ready), observers)
         });
         let (leaves, end) = start_on_link(packet, port, &crossing, passage, timing);
-        if let Some(power) = Self::full_only(&mut self.kernel.power) {
+        if let Some(power) = V::part_mut(&mut self.kernel.power) {
             power.is_free_at(output, end);
         }
         let transfer = transfer(packet, (output, port.to), end, now - joined_at);
@@ -163,11 +163,7 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
         let length = packet.length();
         let delay = 1 + self.links.latency(output);
         let (credits, vl) = (packet.credits, packet.buffer_vl);
-        let sink_rate = match L {
-            0 => None,
-            _ => self.sink_rate,
-        };
-        let Some(rate) = sink_rate else {
+        let Some(rate) = self.sink_rate.filter(|_| !V::PLAIN) else {
             let credit_return = CreditReturn::leaving(&packet.schedule.later(delay), credits, vl);
             self.return_from_sink(output, credit_return);
             return;
@@ -190,7 +186,7 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
     /// The sink returns credits to `output`. No output waits to be woken by this: the returns of a
     /// receive buffer are scheduled as soon as its credits are taken.
     #[inline]
-    fn return_from_sink(&mut self, output: OutputId, credit_return: CreditReturn<L>) {
+    fn return_from_sink(&mut self, output: OutputId, credit_return: CreditReturn<V>) {
         let (drain, now) = (&self.drain, self.kernel.now);
         self.links.return_credits(output, credit_return, drain, now);
     }
@@ -199,11 +195,11 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
 /// `packet`, the head of `queue`, is granted: takes it out of its VoQ between `reader` and `port`,
 /// and moves the pointers of both.
 #[inline(always)]
-fn leave_queue<const L: usize, const W: usize>(
-    packet: &Packet<L>,
+fn leave_queue<V: Variant>(
+    packet: &Packet<V>,
     queue: &mut OutputQueue,
-    (reader, port): (&mut Input<W>, &mut Output),
-    (output_vl, vl): (&mut OutputVl<W>, u8),
+    (reader, port): (&mut Input<V>, &mut Output),
+    (output_vl, vl): (&mut OutputVl<V>, u8),
 ) {
     port.granted_to = InPort::NONE;
     reader.pointer = Pointer::behind(port.out_port);
@@ -220,11 +216,11 @@ fn leave_queue<const L: usize, const W: usize>(
 
 /// Takes `credits` for a packet in the output buffer of `port`. They return by `returns` as its flits leave.
 #[inline(always)]
-fn take_room<const L: usize>(
+fn take_room<V: Variant>(
     port: &mut Output,
-    returns: &mut CreditReturns<L>,
+    returns: &mut CreditReturns<V>,
     credits: u16,
-    leaves: &Schedule<L>,
+    leaves: &Schedule<V>,
     now: Tick,
 ) {
     port.room -= credits;
@@ -234,16 +230,16 @@ fn take_room<const L: usize>(
 
 /// Decides when the flits of `packet` cross between two crossbar ports, and from when these are free again.
 #[inline(always)]
-fn cross<const L: usize>(
-    packet: &Packet<L>,
+fn cross<V: Variant>(
+    packet: &Packet<V>,
     reader_free: &mut SubTick,
     writer_free: &mut SubTick,
     timing: LinkTiming<'_>,
-) -> Crossing<L> {
+) -> Crossing<V> {
     let (length, crossbar) = (packet.length(), &timing.drain.crossbar);
     let start = timing.now + timing.stages.allocation;
     let available = packet.schedule.later(timing.stages.input_store);
-    if L == 0 {
+    if V::PLAIN {
         let ports_free = (*reader_free, *writer_free);
         let rate = &crossbar.rate;
         let plain = rate.plain_packet(length);
@@ -274,17 +270,17 @@ fn cross<const L: usize>(
 /// The packet's schedule then says when it arrives at the next buffer. Returns the schedule on
 /// which its flits leave, and the first tick in which the link is free again.
 #[inline(always)]
-fn start_on_link<const L: usize>(
-    packet: &mut Packet<L>,
+fn start_on_link<V: Variant>(
+    packet: &mut Packet<V>,
     port: &mut Output,
-    crossing: &Crossing<L>,
+    crossing: &Crossing<V>,
     Passage {
         start,
         rate: link_rate,
         held,
     }: Passage,
     timing: LinkTiming<'_>,
-) -> (Schedule<L>, Tick) {
+) -> (Schedule<V>, Tick) {
     let length = packet.length();
     let inside = timing.stages.crossbar + timing.stages.output_store;
     let ready = timing.in_output_buffer(crossing);
@@ -320,12 +316,12 @@ fn start_on_link<const L: usize>(
 /// Has the marker decide in tick `now` about a packet of a VoQ that is granted and came over a
 /// link of the rate with index `rate`. Returns how much later its credits return.
 #[inline(always)]
-fn mark<P: Watcher, const L: usize>(
-    (packet, id): (&mut Packet<L>, PacketId),
+fn mark<V: Variant>(
+    (packet, id): (&mut Packet<V>, PacketId),
     (input, output, vl): (InputId, OutputId, u8),
     rate: u8,
     congestion: &mut Congestion,
-    observers: &mut Observers<P>,
+    observers: &mut Observers<V::Watcher>,
     now: Tick,
 ) -> Tick {
     let Length { bytes, flits } = packet.length();
@@ -341,8 +337,8 @@ fn mark<P: Watcher, const L: usize>(
 /// The transfer of `packet`, which was in its VoQ for `in_queue` ticks, over the link from `output`
 /// to `to`, which is free again in tick `end`.
 #[inline(always)]
-fn transfer<const L: usize>(
-    packet: &Packet<L>,
+fn transfer<V: Variant>(
+    packet: &Packet<V>,
     (output, to): (OutputId, FarEnd),
     end: Tick,
     in_queue: Tick,
@@ -357,10 +353,10 @@ fn transfer<const L: usize>(
     }
 }
 
-impl<const L: usize> Crossing<L> {
+impl<V: Variant> Crossing<V> {
     /// The credits that `packet` returns, each `delay` ticks after its flits cross.
     #[inline(always)]
-    fn credit_return(&self, delay: Tick, packet: &Packet<L>) -> CreditReturn<L> {
+    fn credit_return(&self, delay: Tick, packet: &Packet<V>) -> CreditReturn<V> {
         let (start, end) = (self.start + delay, self.tail + delay);
         let available = self.available.later(delay);
         CreditReturn::crossing(start, end, &available, packet.credits, packet.buffer_vl)

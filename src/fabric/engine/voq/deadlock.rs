@@ -11,14 +11,14 @@ use super::packet::Packet;
 use crate::engine::deadlock::{Deadlock, Place, Waiting, dead_cycle};
 use crate::engine::ids::InputId;
 use crate::engine::pool::PacketId;
-use crate::engine::probe::Watcher;
+use crate::engine::variant::Variant;
 use crate::ids::SwitchPort;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Per (input buffer, VL): the VoQs with a packet in it, and the credits that their packets hold.
 pub(in crate::engine) type Holders = BTreeMap<(InputId, u8), (BTreeSet<usize>, u32)>;
 
-impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
+impl<V: Variant> Fabric<V> {
     /// A cycle of packets that can never move, if there is one.
     pub(super) fn find_deadlock(&mut self) -> Option<Deadlock> {
         if self.has_flows() {
@@ -98,7 +98,7 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
     }
 
     /// `packet`, which waits in an input buffer, for the report.
-    pub(super) fn describe_packet(&self, packet: &Packet<L>) -> Waiting {
+    pub(super) fn describe_packet(&self, packet: &Packet<V>) -> Waiting {
         let SwitchPort { switch, port } = packet.input.at(self.radix);
         Waiting {
             place: Place::Input,

@@ -10,6 +10,7 @@ use super::packet::Packet;
 use super::state::Queue;
 use crate::engine::ids::InputId;
 use crate::engine::pool::{PacketId, Pool};
+use crate::engine::variant::Variant;
 use crate::ids::NicId;
 use crate::prefetch::prefetch;
 use crate::spec::voq::InputQueues;
@@ -109,12 +110,12 @@ impl Fifos {
     /// Appends packet `id`, whose header has become ready, to the FIFO `at`. Returns whether it is the head; with a FIFO for
     /// each VL it is not, as [`VlFifos::is_head`] returned false. `of_vls`: the FIFOs of the in-port.
     #[inline(never)]
-    pub(super) fn join<const L: usize>(
+    pub(super) fn join<V: Variant>(
         &mut self,
         id: PacketId,
         at: FifoAt,
         of_vls: &mut VlFifos,
-        packets: &mut Pool<PacketId, Packet<L>>,
+        packets: &mut Pool<PacketId, Packet<V>>,
     ) -> bool {
         let Places::PerVl(fifos) = &mut self.places else {
             return self.join_flow(id, at, packets);
@@ -126,11 +127,11 @@ impl Fifos {
         false
     }
 
-    fn join_flow<const L: usize>(
+    fn join_flow<V: Variant>(
         &mut self,
         id: PacketId,
         (input, came_on, dst): FifoAt,
-        packets: &mut Pool<PacketId, Packet<L>>,
+        packets: &mut Pool<PacketId, Packet<V>>,
     ) -> bool {
         let Places::PerFlow(tables) = &mut self.places else {
             return true;
@@ -146,11 +147,11 @@ impl Fifos {
     /// The head of the FIFO `at` is granted. Returns the packet behind it, which is the next head; with a FIFO for each VL
     /// there is one: [`VlFifos::is_last`] has said so.
     #[inline(never)]
-    pub(super) fn head_granted<const L: usize>(
+    pub(super) fn head_granted<V: Variant>(
         &mut self,
         at: FifoAt,
         of_vls: &mut VlFifos,
-        packets: &mut Pool<PacketId, Packet<L>>,
+        packets: &mut Pool<PacketId, Packet<V>>,
     ) -> Option<PacketId> {
         let Places::PerVl(fifos) = &mut self.places else {
             return self.flow_granted(at, packets);
@@ -164,10 +165,10 @@ impl Fifos {
         Some(next)
     }
 
-    fn flow_granted<const L: usize>(
+    fn flow_granted<V: Variant>(
         &mut self,
         (input, came_on, dst): FifoAt,
-        packets: &mut Pool<PacketId, Packet<L>>,
+        packets: &mut Pool<PacketId, Packet<V>>,
     ) -> Option<PacketId> {
         let Places::PerFlow(tables) = &mut self.places else {
             return None;
@@ -184,10 +185,10 @@ impl Fifos {
     }
 
     /// The packets behind the heads.
-    pub(super) fn behind_heads<'a, const L: usize>(
+    pub(super) fn behind_heads<'a, V: Variant>(
         &'a self,
-        packets: &'a Pool<PacketId, Packet<L>>,
-    ) -> impl Iterator<Item = &'a Packet<L>> {
+        packets: &'a Pool<PacketId, Packet<V>>,
+    ) -> impl Iterator<Item = &'a Packet<V>> {
         let or_none = |id| (id != PacketId::NONE).then_some(id);
         let (per_vl, per_flow) = match &self.places {
             Places::PerVl(fifos) => (&fifos[..], &[][..]),
@@ -204,10 +205,7 @@ impl Fifos {
 
 /// Takes the first packet out of a queue that has one.
 #[inline(always)]
-fn take_first<const L: usize>(
-    queue: &mut Queue,
-    packets: &mut Pool<PacketId, Packet<L>>,
-) -> PacketId {
+fn take_first<V: Variant>(queue: &mut Queue, packets: &mut Pool<PacketId, Packet<V>>) -> PacketId {
     let first = queue.head;
     queue.head = std::mem::replace(&mut packets[first].next, PacketId::NONE);
     first

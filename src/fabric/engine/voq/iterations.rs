@@ -3,7 +3,8 @@
 
 use super::Fabric;
 use super::ports::{InPort, Pointer, Ports};
-use crate::engine::probe::{Obstacle, Watcher};
+use crate::engine::probe::Obstacle;
+use crate::engine::variant::Variant;
 use crate::spec::voq::{AllocationRule, Allocator};
 
 /// An iteration of a tick.
@@ -13,7 +14,7 @@ struct Iteration {
     is_last: bool,
 }
 
-impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
+impl<V: Variant> Fabric<V> {
     /// Phases 5 and 6: outputs that are refused grant again, as often as there are iterations.
     #[inline(never)]
     pub(super) fn allocate(&mut self, allocator: Allocator) {

@@ -8,6 +8,7 @@
 use super::credit_returns::DrainRates;
 use super::rate::{MAX_PARTS, Rate};
 use crate::engine::congestion::ByteRates;
+use crate::engine::variant::{Any, Variant};
 use crate::spec::Stages;
 use crate::spec::voq::Acks;
 use crate::spec::voq::{Allocator, Buffers, InputQueues, StaticPool};
@@ -23,7 +24,7 @@ const MAX_PORTS: u32 = 128;
 /// Largest crossbar speed-up.
 const MAX_SPEEDUP: u32 = u8::MAX as u32;
 /// Most different rates of links, send engines and sinks in a fabric.
-pub(in crate::engine) const MAX_RATES: usize = 8;
+const MAX_RATES: usize = Any::RATES;
 /// Most VoQs: each takes 8 bytes, and 4 more with congestion control.
 const MAX_QUEUES: u64 = 1 << 28;
 

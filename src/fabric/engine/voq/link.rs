@@ -9,29 +9,30 @@ use super::credit_returns::{CreditReturn, CreditReturns, DrainRates};
 use super::ports::{InPort, Pointer, Port, Ports};
 use super::state::{Output, OutputVl};
 use crate::engine::ids::OutputId;
+use crate::engine::variant::Variant;
 use crate::prefetch::{prefetch, prefetch_all};
 use crate::spec::Tick;
 use crate::spec::voq::Buffers;
 
 /// The links of all outputs, numbered as these.
 #[derive(Debug)]
-pub(super) struct Links<const L: usize, const W: usize> {
+pub(super) struct Links<V: Variant> {
     vls: usize,
     /// Per output · VLs + VL: the sending end.
-    ends: Vec<OutputVl<W>>,
+    ends: Vec<OutputVl<V>>,
     /// Per such end and in-port of its switch: the credits of the head of its VoQ; 0 if they are not known. Empty until an
     /// output lacks credits.
     head_credits: Vec<u16>,
     /// Ports of a switch.
     radix: usize,
     /// Per output: credits on their way back.
-    returns: Vec<CreditReturns<L>>,
+    returns: Vec<CreditReturns<V>>,
     /// Per output to a NIC with a sink: the credits that answers return. Answers do not wait for
     /// the sink, so their credits may overtake the credits of data. Empty without sink rate.
-    answers: Vec<Option<Box<CreditReturns<L>>>>,
+    answers: Vec<Option<Box<CreditReturns<V>>>>,
 }
 
-impl<const L: usize, const W: usize> Links<L, W> {
+impl<V: Variant> Links<V> {
     /// Links with all credits at their senders. `with_sinks`: NICs have sinks of some rate.
     pub(super) fn new(outputs: &[Output], buffers: &Buffers, radix: u32, with_sinks: bool) -> Self {
         let pool = |output: &Output| {
@@ -76,13 +77,13 @@ impl<const L: usize, const W: usize> Links<L, W> {
     /// The end of `output` on `vl`. It may have more credits than it knows of, if they are fewer than
     /// those that [`Links::credits`] was last asked for.
     #[inline(always)]
-    pub(super) fn vl(&self, output: OutputId, vl: u8) -> &OutputVl<W> {
+    pub(super) fn vl(&self, output: OutputId, vl: u8) -> &OutputVl<V> {
         &self.ends[self.at(output, vl)]
     }
 
     /// As [`Links::vl`].
     #[inline(always)]
-    pub(super) fn vl_mut(&mut self, output: OutputId, vl: u8) -> &mut OutputVl<W> {
+    pub(super) fn vl_mut(&mut self, output: OutputId, vl: u8) -> &mut OutputVl<V> {
         let at = self.at(output, vl);
         &mut self.ends[at]
     }
@@ -145,7 +146,7 @@ impl<const L: usize, const W: usize> Links<L, W> {
     }
 
     /// The ends of all outputs, numbered output · VLs + VL.
-    pub(super) fn vls(&self) -> &[OutputVl<W>] {
+    pub(super) fn vls(&self) -> &[OutputVl<V>] {
         &self.ends
     }
 
@@ -157,12 +158,12 @@ impl<const L: usize, const W: usize> Links<L, W> {
 
     /// Credits returned by answers, if they are kept apart.
     #[inline]
-    fn answers(&mut self, output: OutputId) -> Option<&mut CreditReturns<L>> {
+    fn answers(&mut self, output: OutputId) -> Option<&mut CreditReturns<V>> {
         // Plain fabrics have no answers.
-        match L {
-            0 => None,
-            _ => self.answers.get_mut(output.index())?.as_deref_mut(),
+        if V::PLAIN {
+            return None;
         }
+        self.answers.get_mut(output.index())?.as_deref_mut()
     }
 
     /// Credits of `vl` that `output` has in tick `now`. Applies the credit returns that are due only
@@ -188,7 +189,7 @@ impl<const L: usize, const W: usize> Links<L, W> {
         let ends = &mut self.ends[first..first + self.vls];
         let mut add = |vl: u8, returned| ends[usize::from(vl)].credits += returned;
         self.returns[output.index()].apply(drain, now, &mut add);
-        if L > 0
+        if !V::PLAIN
             && let Some(Some(answers)) = self.answers.get_mut(output.index())
         {
             answers.apply(drain, now, add);
@@ -222,7 +223,7 @@ impl<const L: usize, const W: usize> Links<L, W> {
     pub(super) fn return_credits(
         &mut self,
         output: OutputId,
-        credit_return: CreditReturn<L>,
+        credit_return: CreditReturn<V>,
         drain: &DrainRates,
         now: Tick,
     ) -> Option<Tick> {
@@ -239,7 +240,7 @@ impl<const L: usize, const W: usize> Links<L, W> {
     pub(super) fn return_answer_credits(
         &mut self,
         output: OutputId,
-        credit_return: CreditReturn<L>,
+        credit_return: CreditReturn<V>,
         now: Tick,
     ) {
         let first = output.index() * self.vls;

@@ -5,11 +5,11 @@ use super::Fabric;
 use crate::engine::congestion::FlowId;
 use crate::engine::nic::Place;
 use crate::engine::pool::MessageId;
-use crate::engine::probe::Watcher;
+use crate::engine::variant::Variant;
 use crate::ids::NicId;
 use crate::workload::Message;
 
-impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
+impl<V: Variant> Fabric<V> {
     /// A message joins the queue of its queue pair. Does nothing if there are too many messages.
     #[inline]
     pub(super) fn append(&mut self, message: &Message) {

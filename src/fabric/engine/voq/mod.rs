@@ -17,9 +17,6 @@
 //! | 5, 6 | grant, accept | `crossbar`, `arbiter`, `iterations` |
 //! | 7, 8 of switches | decided with the grant | `crossing` |
 //! | 7, 8 of NICs | send engine and link | `nic` |
-//!
-//! `L` is the number of lines of a flit [`schedule`]: at least the number of different rates in
-//! the fabric, or 0 if the fabric is plain ([`layout::is_plain`]). Switches have up to 64 · `W` ports.
 
 mod arbiter;
 mod arrival;
@@ -70,7 +67,7 @@ use super::kernel::{Kernel, SwitchModel};
 use super::nic::{Answering, QueuePairs};
 use super::pool::PacketId;
 use super::power::LinkPowers;
-use super::probe::Watcher;
+use super::variant::Variant;
 use crate::ids::{NicId, SwitchId};
 use crate::prefetch::PREFETCH_PORTS;
 use crate::routing::Router;
@@ -86,8 +83,8 @@ use std::sync::Arc;
 
 /// The state of a fabric at the end of a tick.
 #[derive(Debug)]
-pub(super) struct Fabric<P, const L: usize, const W: usize> {
-    kernel: Kernel<Packet<L>, ShortBucket, P>,
+pub(super) struct Fabric<V: Variant> {
+    kernel: Kernel<Packet<V>, ShortBucket, V::Watcher>,
     units: Units,
     stages: Stages,
     radix: u32,
@@ -110,7 +107,7 @@ pub(super) struct Fabric<P, const L: usize, const W: usize> {
     sink_rate: Option<u8>,
 
     // The parts, numbered as in `layout`.
-    inputs: Vec<Input<W>>,
+    inputs: Vec<Input<V>>,
     /// Per in-port: sub-tick time from which the crossbar port that reads its buffer is free. They lie side by side,
     /// because an output looks at the in-ports of all its heads.
     inputs_free: Vec<SubTick>,
@@ -122,19 +119,19 @@ pub(super) struct Fabric<P, const L: usize, const W: usize> {
     /// FIFOs, if input buffers have them; the VoQs then hold their heads.
     fifos: Option<Box<Fifos>>,
     /// The state that keeps hot flows apart from the others, if input buffers do that.
-    flows: Option<Box<Flows<L>>>,
+    flows: Option<Box<Flows<V>>>,
     /// `None`: one iteration of iSLIP.
     allocator: Option<Allocator>,
     switch_arbiters: Arbiters,
     nic_arbiters: Arbiters,
 
-    links: Links<L, W>,
+    links: Links<V>,
     /// Output buffers of switches may be too full for a packet: see `layout::output_buffer_may_fill`.
     output_buffer_may_fill: bool,
     /// The fabric has more than [`PREFETCH_PORTS`] ports: see `prefetch`.
     prefetching: bool,
     /// Per output: credits of its own buffer that are on their way back.
-    buffer_returns: Vec<CreditReturns<L>>,
+    buffer_returns: Vec<CreditReturns<V>>,
 
     routes: Routes,
     origins: Origins,
@@ -146,7 +143,7 @@ pub(super) struct Fabric<P, const L: usize, const W: usize> {
     work: Work,
 
     /// If this is a block of a fabric.
-    post: Option<Box<Post<Arrival<L>, Credits<L>>>>,
+    post: Option<Box<Post<Arrival<V>, Credits<V>>>>,
 }
 
 /// Work of the present tick; empty between ticks.
@@ -191,36 +188,22 @@ wheel_events! {
 /// Ticks that the wheel looks ahead at most: more buckets would cost more than events beyond them.
 const MOST_BUCKETS: u64 = 1 << 14;
 
-impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
-    /// The fabric is plain: see `layout::is_plain`. The compiler then drops the branches that cannot be taken.
-    const PLAIN: bool = L == 0;
-
-    /// The `part`, if the variant is not for plain fabrics. They do not have it.
-    #[inline(always)]
-    fn full_only<T>(part: &mut Option<Box<T>>) -> Option<&mut T> {
-        if Self::PLAIN {
-            return None;
-        }
-        part.as_deref_mut()
-    }
-
+impl<V: Variant> Fabric<V> {
     /// Output buffers of switches may be too full for a packet.
     #[inline(always)]
     fn output_buffer_may_fill(&self) -> bool {
-        !Self::PLAIN && self.output_buffer_may_fill
+        !V::PLAIN && self.output_buffer_may_fill
     }
 
     /// An idle fabric at tick 0.
     ///
     /// # Errors
     /// If `spec` exceeds a limit of this engine that `layout::check_limits` does not check. The
-    /// caller has validated `spec` and checked the limits. `voq` is its switch model. There are
-    /// at most `L` different rates, or the fabric is plain if `L` is 0. There are at most 64 · `W`
-    /// ports per switch.
+    /// caller has validated `spec`, checked the limits and chosen the variant. `voq` is its switch model.
     pub(super) fn new(
         spec: &FabricSpec,
         voq: &Voq,
-        watcher: P,
+        watcher: V::Watcher,
         router: &Arc<Router>,
     ) -> Result<Self, SpecError> {
         let rates = Rates::new(spec, voq);
@@ -329,25 +312,25 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
     }
 }
 
-impl<P: Watcher, const L: usize, const W: usize> SwitchModel for Fabric<P, L, W> {
-    type Packet = Packet<L>;
+impl<V: Variant> SwitchModel for Fabric<V> {
+    type Packet = Packet<V>;
     type Bucket = ShortBucket;
     type Event = Event;
-    type Watcher = P;
-    type Arrival = Arrival<L>;
-    type Credits = Credits<L>;
+    type Watcher = V::Watcher;
+    type Arrival = Arrival<V>;
+    type Credits = Credits<V>;
     type NotStarted = BTreeMap<OutputId, Pending>;
     /// Number of a VoQ.
     type Queue = usize;
     type Held = Holders;
 
     #[inline(always)]
-    fn kernel(&self) -> &Kernel<Packet<L>, ShortBucket, P> {
+    fn kernel(&self) -> &Kernel<Packet<V>, ShortBucket, V::Watcher> {
         &self.kernel
     }
 
     #[inline(always)]
-    fn kernel_mut(&mut self) -> &mut Kernel<Packet<L>, ShortBucket, P> {
+    fn kernel_mut(&mut self) -> &mut Kernel<Packet<V>, ShortBucket, V::Watcher> {
         &mut self.kernel
     }
 
@@ -402,7 +385,7 @@ impl<P: Watcher, const L: usize, const W: usize> SwitchModel for Fabric<P, L, W>
         if self.has_flows() {
             self.sort_joined();
         }
-        match self.allocator.filter(|_| !Self::PLAIN) {
+        match self.allocator.filter(|_| !V::PLAIN) {
             Some(allocator) => self.allocate(allocator),
             None => {
                 self.grant();
@@ -417,7 +400,7 @@ impl<P: Watcher, const L: usize, const W: usize> SwitchModel for Fabric<P, L, W>
         if self.has_flows() {
             self.sort_granted();
         }
-        if !Self::PLAIN && self.congestion.is_some() {
+        if !V::PLAIN && self.congestion.is_some() {
             self.update_congestion_states();
         }
         if !self.work.dirty_nics.is_empty() {
@@ -445,7 +428,7 @@ impl<P: Watcher, const L: usize, const W: usize> SwitchModel for Fabric<P, L, W>
         self.count_links(not_started)
     }
 
-    fn become_block(&mut self, post: Post<Arrival<L>, Credits<L>>) {
+    fn become_block(&mut self, post: Post<Arrival<V>, Credits<V>>) {
         if let Some(power) = &mut self.kernel.power {
             power.keep(|output| post.owns(output));
         }
@@ -453,15 +436,15 @@ impl<P: Watcher, const L: usize, const W: usize> SwitchModel for Fabric<P, L, W>
     }
 
     #[inline]
-    fn post_mut(&mut self) -> Option<&mut Post<Arrival<L>, Credits<L>>> {
+    fn post_mut(&mut self) -> Option<&mut Post<Arrival<V>, Credits<V>>> {
         self.post.as_deref_mut()
     }
 
-    fn receive(&mut self, arrival: Arrival<L>) {
+    fn receive(&mut self, arrival: Arrival<V>) {
         self.receive_packet(arrival);
     }
 
-    fn take_back(&mut self, credits: Credits<L>) {
+    fn take_back(&mut self, credits: Credits<V>) {
         self.receive_credits(credits);
     }
 

@@ -18,7 +18,7 @@ use crate::engine::nic::Place;
 use crate::engine::observers::Transfer;
 use crate::engine::pool::{MessageId, PacketId};
 use crate::engine::power::Passage;
-use crate::engine::probe::Watcher;
+use crate::engine::variant::Variant;
 use crate::ids::NicId;
 use crate::spec::Tick;
 use crate::spec::qos::MAX_LEVELS;
@@ -55,7 +55,7 @@ impl Retry {
     }
 }
 
-impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
+impl<V: Variant> Fabric<V> {
     /// Phase 7 of the NICs that may send.
     pub(super) fn send(&mut self, workload: &mut dyn Workload) {
         for i in 0..self.work.dirty_nics.len() {
@@ -89,7 +89,7 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
         let mut retry_at = Tick::MAX;
         let link_is_free = |fabric: &Self| fabric.link_starts_at(output) <= now;
         // (a) CNPs and ACKs.
-        if !Self::PLAIN && link_is_free(self) {
+        if !V::PLAIN && link_is_free(self) {
             retry_at = self.start_answer(nic, output);
         }
         // (b) The send engine.
@@ -342,7 +342,7 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
 
         let rates = &self.drain.rates;
         let sender = &mut self.nics[nic.index()];
-        let blank = Packet::<L>::default();
+        let blank = Packet::<V>::default();
         let rate = self.send_rates[nic.index()];
         let (schedule, free) = blank
             .schedule
@@ -376,7 +376,7 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
         self.outputs[output.index()].room -= credits;
         self.take_credits(output, Flow::new(pick.vl, dst), credits);
         self.waits_for_link(packet, output);
-        if let Some(congestion) = Self::full_only(&mut self.congestion) {
+        if let Some(congestion) = V::part_mut(&mut self.congestion) {
             let level = congestion.level(flow, now);
             let end = free.first_whole_tick();
             congestion.sent(flow, end, length.bytes);
@@ -400,14 +400,14 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
     }
 
     /// Packet `id` starts on the link of `nic`. Returns the schedule on which its flits leave.
-    fn start(&mut self, nic: NicId, output: OutputId, id: PacketId) -> Schedule<L> {
+    fn start(&mut self, nic: NicId, output: OutputId, id: PacketId) -> Schedule<V> {
         let now = self.kernel.now;
         let packet = &mut self.kernel.packets[id];
         let length = packet.length();
         let flits = length.flits;
         let port = &mut self.outputs[output.index()];
         let rates = &self.drain.rates;
-        let mut power = Self::full_only(&mut self.kernel.power);
+        let mut power = V::part_mut(&mut self.kernel.power);
         let observers = &mut self.kernel.observers;
         let Passage {
             rate: link_rate,

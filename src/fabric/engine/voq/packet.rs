@@ -5,6 +5,7 @@ use super::schedule::Schedule;
 use crate::engine::ids::{InputId, OutputId};
 use crate::engine::pool::{MessageId, PacketId};
 use crate::engine::probe::PacketSeen;
+use crate::engine::variant::Variant;
 use crate::ids::NicId;
 use crate::prefetch::prefetch;
 use crate::spec::Tick;
@@ -23,10 +24,10 @@ pub(super) enum Purpose {
 /// belongs to its message.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
-pub(in crate::engine) struct Packet<const L: usize> {
+pub(in crate::engine) struct Packet<V: Variant> {
     /// The ticks in which its flits reach the buffer that the header is in or on its way to. In a NIC: the
     /// ticks from which they may leave the output buffer.
-    pub schedule: Schedule<L>,
+    pub schedule: Schedule<V>,
     /// Tick in which its present wait began: in a VoQ, in an output buffer or a queue of a NIC.
     /// After a grant, the tick from which it may leave the output buffer.
     pub waiting_since: Tick,
@@ -109,7 +110,7 @@ impl std::ops::IndexMut<PacketId> for Origins {
     }
 }
 
-impl<const L: usize> Default for Packet<L> {
+impl<V: Variant> Default for Packet<V> {
     fn default() -> Self {
         Self {
             schedule: Schedule::default(),
@@ -132,7 +133,7 @@ impl<const L: usize> Default for Packet<L> {
     }
 }
 
-impl<const L: usize> Packet<L> {
+impl<V: Variant> Packet<V> {
     /// The packet, which has number `id`, as a probe sees it.
     #[inline(always)]
     pub(super) fn seen(&self, id: PacketId) -> PacketSeen {

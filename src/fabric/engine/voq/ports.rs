@@ -1,6 +1,7 @@
 //! The ports of a switch, counted within it, and sets of them, for arbitration: the in-ports that
 //! request an output, the outputs that grant an in-port, and the ports at or after a pointer.
 
+use crate::engine::bits::BitSet;
 use crate::engine::ids::{InputId, OutputId};
 use std::marker::PhantomData;
 
@@ -88,77 +89,42 @@ impl<T: Port> Pointer<T> {
     }
 }
 
-/// A set of up to 64 · `W` ports.
+/// A set of ports of a switch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Ports<T, const W: usize> {
-    words: [u64; W],
+pub(super) struct Ports<T, B> {
+    numbers: B,
     ports: PhantomData<T>,
 }
 
-impl<T: Port, const W: usize> Ports<T, W> {
-    pub(super) const NONE: Self = Self::of([0; W]);
+impl<T: Port, B: BitSet> Ports<T, B> {
+    pub(super) const NONE: Self = Self::of(B::NONE);
 
-    const fn of(words: [u64; W]) -> Self {
+    const fn of(numbers: B) -> Self {
         Self {
-            words,
+            numbers,
             ports: PhantomData,
         }
     }
 
-    /// All ports from `pointer` on.
-    #[inline]
-    pub(super) fn from(pointer: Pointer<T>) -> Self {
-        let pointer = pointer.number;
-        let (word, bit) = match W {
-            1 => (0, pointer),
-            _ => (usize::from(pointer / 64), pointer % 64),
-        };
-        let mut words = [0; W];
-        for (at, bits) in words.iter_mut().enumerate() {
-            if at == word {
-                // Two shifts: a single one would overflow at bit 64.
-                *bits = (u64::MAX << (bit / 2)) << (bit - bit / 2);
-            } else if at > word {
-                *bits = u64::MAX;
-            }
-        }
-        Self::of(words)
-    }
-
-    #[inline]
-    fn word_and_bit(port: T) -> (usize, u64) {
-        let port = port.number();
-        let word = if W == 1 { 0 } else { usize::from(port / 64) };
-        (word, 1 << (port % 64))
-    }
-
     #[inline]
     pub(super) fn insert(&mut self, port: T) {
-        let (word, bit) = Self::word_and_bit(port);
-        self.words[word] |= bit;
+        self.numbers.insert(port.number());
     }
 
     #[inline]
     pub(super) fn remove(&mut self, port: T) {
-        let (word, bit) = Self::word_and_bit(port);
-        self.words[word] &= !bit;
+        self.numbers.remove(port.number());
     }
 
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
-        self.words == [0; W]
+        self.numbers == B::NONE
     }
 
     /// The lowest port, if there is one.
     #[inline]
     pub(super) fn first(&self) -> Option<T> {
-        let words = self.words.iter().enumerate();
-        for (at, bits) in words {
-            if *bits != 0 {
-                return Some(T::of((64 * at) as u8 + bits.trailing_zeros() as u8));
-            }
-        }
-        None
+        self.numbers.first().map(T::of)
     }
 
     /// The port of a set of one port.
@@ -181,10 +147,7 @@ impl<T: Port, const W: usize> Ports<T, W> {
     /// The first port at or after `pointer`, once around.
     #[inline]
     pub(super) fn first_from(&self, pointer: Pointer<T>) -> Option<T> {
-        let mut at_or_after = Self::from(pointer);
-        for (bits, other) in at_or_after.words.iter_mut().zip(self.words) {
-            *bits &= other;
-        }
+        let at_or_after = Self::of(self.numbers.at_or_after(pointer.number));
         // No branch: which of the two it is cannot be predicted.
         let ports = if at_or_after.is_empty() {
             *self
@@ -200,7 +163,7 @@ mod tests {
     use super::*;
 
     fn check<const W: usize>(ports: &[u8]) {
-        let mut set = Ports::<InPort, W>::NONE;
+        let mut set = Ports::<InPort, [u64; W]>::NONE;
         for &port in ports {
             set.insert(InPort(port));
         }

@@ -5,7 +5,7 @@
 use super::{Event, Fabric};
 use crate::engine::ids::OutputId;
 use crate::engine::pool::PacketId;
-use crate::engine::probe::Watcher;
+use crate::engine::variant::Variant;
 use crate::spec::Tick;
 
 /// The bytes that a packet of `bytes` bytes adds to the waiting bytes of a link. A packet without
@@ -15,12 +15,12 @@ pub(super) fn waiting_bytes(bytes: u32) -> u32 {
     bytes.max(1)
 }
 
-impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
+impl<V: Variant> Fabric<V> {
     /// First tick in which the link of a NIC with `output`, for which packets wait, may start one.
     #[inline(always)]
     pub(super) fn link_starts_at(&self, output: OutputId) -> Tick {
         let free = self.outputs[output.index()].link_free.tick;
-        match self.kernel.power.as_deref().filter(|_| !Self::PLAIN) {
+        match self.kernel.power.as_deref().filter(|_| !V::PLAIN) {
             Some(power) => power.starts_at(output, free.max(self.kernel.now)),
             None => free,
         }
@@ -31,7 +31,7 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
     #[inline(always)]
     pub(super) fn waits_for_link(&mut self, id: PacketId, output: OutputId) {
         let kernel = &mut self.kernel;
-        if let Some(power) = Self::full_only(&mut kernel.power) {
+        if let Some(power) = V::part_mut(&mut kernel.power) {
             power.waits(output, waiting_bytes(kernel.packets[id].bytes), kernel.now);
             let ahead = power.wake_ahead();
             if ahead > 0 {

@@ -8,13 +8,13 @@ use super::{Event, Fabric};
 use crate::engine::calendar::WheelEvent;
 use crate::engine::ids::{InputId, OutputId};
 use crate::engine::pool::PacketId;
-use crate::engine::probe::Watcher;
+use crate::engine::variant::Variant;
 use crate::prefetch::{prefetch, prefetch_all};
 
 /// Events, or outputs, whose memory is fetched together. The data for them fits into the nearest cache.
 const GROUP: usize = 16;
 
-impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
+impl<V: Variant> Fabric<V> {
     /// Prefetches for a group of events of a tick, if the event at position `at` is the first of the group.
     #[inline(always)]
     pub(super) fn prefetch_events(&self, due: &[u32], at: usize) {
@@ -68,7 +68,7 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
 
     /// The in-port of `packet`, its FIFO there, and its output.
     #[inline(always)]
-    fn prefetch_place(&self, packet: &Packet<L>) {
+    fn prefetch_place(&self, packet: &Packet<V>) {
         prefetch(&self.inputs, packet.input.index());
         if let Some(fifos) = &self.fifos {
             fifos.prefetch(packet.input, packet.buffer_vl);
@@ -81,7 +81,7 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
 
     /// The VoQ of `packet`, if it has been routed.
     #[inline(always)]
-    fn prefetch_queue(&self, packet: &Packet<L>) {
+    fn prefetch_queue(&self, packet: &Packet<V>) {
         let input = self.inputs.get(packet.input.index());
         let output = self.outputs.get(packet.output.index());
         if let (Some(input), Some(output)) = (input, output) {

@@ -17,7 +17,8 @@ use crate::engine::congestion::MarkerQueue;
 use crate::engine::ids::OutputId;
 use crate::engine::next_hop::{Context, NextHops, Progress};
 use crate::engine::pool::PacketId;
-use crate::engine::probe::{Obstacle, Watcher};
+use crate::engine::probe::Obstacle;
+use crate::engine::variant::Variant;
 use crate::engine::vls::{Hop, VlAndClass, Vls};
 use crate::ids::{NicId, PortId, SwitchId};
 use crate::routing::Router;
@@ -90,9 +91,9 @@ impl Routes {
     /// Routes `packet`, which has number `id` and is on its way to `switch`, already when the device
     /// before sends it, unless the order in which packets are routed matters.
     #[inline(always)]
-    pub(super) fn route_ahead<const L: usize>(
+    pub(super) fn route_ahead<V: Variant>(
         &mut self,
-        packet: &mut Packet<L>,
+        packet: &mut Packet<V>,
         id: PacketId,
         switch: SwitchId,
     ) {
@@ -120,9 +121,9 @@ impl Routes {
     /// Decides in tick `now` output, VL and VL class of `packet`, which has number `id`, at `switch`.
     /// `room(output)`: credits free in the output buffer of `output`.
     #[inline(always)]
-    fn route<const L: usize>(
+    fn route<V: Variant>(
         &mut self,
-        packet: &mut Packet<L>,
+        packet: &mut Packet<V>,
         id: PacketId,
         (switch, now): (SwitchId, Tick),
         room: impl FnMut(OutputId) -> u32,
@@ -179,7 +180,7 @@ impl<R: FnMut(OutputId) -> u32> Occupancy for Queues<'_, R> {
     }
 }
 
-impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
+impl<V: Variant> Fabric<V> {
     /// Phase 4: the headers that become ready in this tick are routed and join their VoQs, in the
     /// order of their in-ports.
     #[inline(never)]
@@ -230,7 +231,7 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
 
         let queue = MarkerQueue { input, output, vl };
         let packets = &mut self.kernel.packets;
-        if let Some(flows) = Self::full_only(&mut self.flows)
+        if let Some(flows) = V::part_mut(&mut self.flows)
             && let Some(waits) = flows.join(id, packets)
         {
             if waits {
@@ -242,7 +243,7 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
         } else if self.join_voq(id, queue) || self.has_flows() {
             push_quickly(&mut self.work.dirty_outputs, output);
         }
-        if let Some(congestion) = Self::full_only(&mut self.congestion) {
+        if let Some(congestion) = V::part_mut(&mut self.congestion) {
             congestion.joined(queue, flits.into());
         }
         self.waits_for_link(id, output);
@@ -256,7 +257,7 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
         };
         let of_vls = &mut self.inputs[at.0.index()].fifos;
         // The FIFOs of a plain fabric are of VLs.
-        if (Self::PLAIN || fifos.are_of_vls()) && of_vls.is_head(at.1) {
+        if (V::PLAIN || fifos.are_of_vls()) && of_vls.is_head(at.1) {
             return false;
         }
         !fifos.join(id, at, of_vls, &mut self.kernel.packets)

@@ -6,17 +6,17 @@
 //! decides, so one is kept. The last flit may be short, so its tick is kept by itself.
 //!
 //! Where the only rate takes a whole number k of ticks for a flit, as in plain fabrics
-//! (`layout::is_plain`), flit i passes i · k ticks after the header, and no lines are kept: `L` is
-//! 0.
+//! (`layout::is_plain`), flit i passes i · k ticks after the header, and no lines are kept.
 //!
 //! This module only computes. It belongs to no phase, and knows neither buffers nor credits.
 
 use super::rate::{Length, PlainPacket, Rate, SubTick};
+use crate::engine::variant::Variant;
 use crate::spec::Tick;
 
 /// The ticks ⌊start + i · q/p⌋ in which a server of rate p/q takes flits i.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Line {
+pub(super) struct Line {
     /// The start, a [`SubTick`] in two fields: so a line takes 16 bytes.
     tick: Tick,
     part: u32,
@@ -48,31 +48,29 @@ impl Line {
     }
 }
 
-/// In which ticks the flits of a packet but the last one pass a place: the latest of up to `L`
-/// lines. `L` is at least the number of different rates in the fabric, or 0.
+/// In which ticks the flits of a packet but the last one pass a place: the latest of its lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Lines<const L: usize>([Line; L]);
+pub(super) struct Lines<V: Variant>(V::PerRate<Line>);
 
-impl<const L: usize> Default for Lines<L> {
+impl<V: Variant> Default for Lines<V> {
     fn default() -> Self {
-        Self([Line::NONE; L])
+        Self(V::per_rate(Line::NONE))
     }
 }
 
-impl<const L: usize> Lines<L> {
+impl<V: Variant> Lines<V> {
     /// The lines in use.
     #[inline]
     fn used(&self) -> impl Iterator<Item = &Line> {
-        self.0
-            .iter()
-            .take_while(|line| L == 1 || line.rate != NO_RATE)
+        let lines = self.0.as_ref().iter();
+        lines.take_while(|line| V::RATES == 1 || line.rate != NO_RATE)
     }
 
     /// Tick of flit `i`, which is not the last one; 0 if it was available from the first.
     /// `header`: tick of the header.
     #[inline]
     pub(super) fn tick_of(&self, header: Tick, rates: &[Rate], i: u32) -> Tick {
-        match self.0.as_slice() {
+        match self.0.as_ref() {
             [] => header + u64::from(i) * rates[0].whole,
             [line] => rates[0].after(line.start(), i).tick,
             _ => {
@@ -90,7 +88,7 @@ impl<const L: usize> Lines<L> {
     #[inline]
     pub(super) fn flits_by(&self, header: Tick, rates: &[Rate], now: Tick, flits: u32) -> u32 {
         let mut passed = u64::from(flits);
-        if L == 0 {
+        if V::PLAIN {
             return match now.checked_sub(header) {
                 Some(ticks) => passed.min(ticks / rates[0].whole.max(1) + 1) as u32,
                 None => 0,
@@ -116,14 +114,14 @@ impl<const L: usize> Lines<L> {
 
 /// In which ticks the flits of a packet pass a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(in crate::engine) struct Schedule<const L: usize> {
+pub(in crate::engine) struct Schedule<V: Variant> {
     /// Tick of the header.
     header: Tick,
     /// Tick of the last flit.
     tail: Tick,
     /// The line of the last server comes first; it decides the tick of the header, as no server
     /// lets the header wait for later flits. Unused entries are at the end.
-    lines: Lines<L>,
+    lines: Lines<V>,
 }
 
 /// A packet of a plain fabric crosses from tick `start` on, between crossbar ports that are free
@@ -146,7 +144,7 @@ pub(super) fn cross_plainly(
     (tail, SubTick::of_parts(free, rate))
 }
 
-impl<const L: usize> Schedule<L> {
+impl<V: Variant> Schedule<V> {
     /// All flits are available from tick 0 on.
     #[cfg(test)]
     pub(super) fn at_once() -> Self {
@@ -167,7 +165,7 @@ impl<const L: usize> Schedule<L> {
 
     /// The ticks of all flits but the last.
     #[inline]
-    pub(super) fn lines(&self) -> Lines<L> {
+    pub(super) fn lines(&self) -> Lines<V> {
         self.lines
     }
 
@@ -180,7 +178,7 @@ impl<const L: usize> Schedule<L> {
     /// The same schedule, later by `ticks`.
     #[inline]
     pub(super) fn later(mut self, ticks: Tick) -> Self {
-        for line in &mut self.lines.0 {
+        for line in self.lines.0.as_mut() {
             line.tick += ticks;
         }
         self.header += ticks;
@@ -203,7 +201,7 @@ impl<const L: usize> Schedule<L> {
         arriving.tail = tail;
         if flits == 1 {
             arriving.header = tail;
-            if let Some(line) = arriving.lines.0.first_mut() {
+            if let Some(line) = arriving.lines.0.as_mut().first_mut() {
                 (line.tick, line.part) = (tail, 0);
             }
         }
@@ -224,8 +222,8 @@ impl<const L: usize> Schedule<L> {
         length: Length,
     ) -> (Self, SubTick) {
         debug_assert!(free.tick <= start, "a server serves one packet at a time");
-        let own = &rates[if L <= 1 { 0 } else { usize::from(rate) }];
-        if L == 0 {
+        let own = &rates[if V::RATES <= 1 { 0 } else { usize::from(rate) }];
+        if V::PLAIN {
             return self.served_plainly(own, free, start, own.plain_packet(length));
         }
         let begin = free.max(SubTick::at(start));
@@ -239,12 +237,12 @@ impl<const L: usize> Schedule<L> {
             tail: last.max(self.tail),
             lines: Lines::default(),
         };
-        if let Some(line) = leaving.lines.0.first_mut() {
+        if let Some(line) = leaving.lines.0.as_mut().first_mut() {
             *line = Line::new(begin, rate);
         }
         // With a single rate and flits of whole ticks, only the last flit can become available
         // later than the server would take it.
-        if L > 1 || L == 1 && !own.flits_take_whole_ticks() {
+        if V::RATES > 1 || V::RATES == 1 && !own.flits_take_whole_ticks() {
             self.keep_lines(&mut leaving, start);
             if length.flits > 1 {
                 // The last flit follows the one before.
@@ -284,18 +282,18 @@ impl<const L: usize> Schedule<L> {
     /// this schedule that may still decide behind that server.
     #[inline(never)]
     fn keep_lines(&self, leaving: &mut Self, start: Tick) {
-        let rate = leaving.lines.0[0].rate;
+        let rate = leaving.lines.0.as_mut()[0].rate;
         let mut count = 1;
         for line in self.lines.used().filter(|line| line.rate != NO_RATE) {
             if line.rate == rate {
-                let first = &mut leaving.lines.0[0];
+                let first = &mut leaving.lines.0.as_mut()[0];
                 *first = Line::new(first.start().max(line.start()), rate);
                 leaving.header = first.tick;
             } else if line.tick < start && line.rate < rate {
                 // This line began before `start` and is faster: its flits stay ahead of the
                 // server's line.
             } else {
-                leaving.lines.0[count] = *line;
+                leaving.lines.0.as_mut()[count] = *line;
                 count += 1;
             }
         }
@@ -305,6 +303,7 @@ impl<const L: usize> Schedule<L> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::variant::{Any, OneRate, Plain};
     use flitwise_base::units::Ratio;
     use proptest::prelude::*;
 
@@ -328,10 +327,10 @@ mod tests {
         ) {
             let rates = [Rate::new(Ratio::new(1, divisor).unwrap(), FLIT)];
             let length = |bytes: u32| Length { bytes, flits: bytes.div_ceil(FLIT) };
-            let (mut brief, mut exact) = (Schedule::<0>::at_once(), Schedule::<1>::at_once());
+            let (mut brief, mut exact) = (Schedule::<Plain>::at_once(), Schedule::<OneRate>::at_once());
             for (wait, flight, before) in chain {
                 let (_, free) =
-                    Schedule::<1>::at_once().served(&rates, 0, SubTick::default(), 0, length(before));
+                    Schedule::<OneRate>::at_once().served(&rates, 0, SubTick::default(), 0, length(before));
                 let start = free.tick.max(exact.header()) + wait;
                 let (brief_free, exact_free);
                 (brief, brief_free) = brief.served(&rates, 0, free, start, length(bytes));
@@ -367,7 +366,7 @@ mod tests {
             let rates: Vec<Rate> = order.iter().map(|&i| rates()[i]).collect();
             let flits = bytes.div_ceil(FLIT);
             let length = Length { bytes, flits };
-            let mut schedule = Schedule::<7>::at_once();
+            let mut schedule = Schedule::<Any>::at_once();
             let (mut available, mut delayed) = (vec![0u128; flits as usize], false);
             for (rate, wait, flight, before) in chain {
                 let (p, q) = RATES[order[rate]];
@@ -377,7 +376,7 @@ mod tests {
                 // The server sent a packet of `before` bytes from tick 0 on.
                 let before = Length { bytes: before, flits: before.div_ceil(FLIT) };
                 let (_, free) =
-                    Schedule::<7>::at_once().served(&rates, rate as u8, SubTick::default(), 0, before);
+                    Schedule::<Any>::at_once().served(&rates, rate as u8, SubTick::default(), 0, before);
                 let exact_free = (u128::from(before.bytes) * byte).max(tick);
                 let start = ((exact_free / tick) as u64).max(available[0] as u64 + wait);
                 let first = exact_free.max(u128::from(start) * tick);

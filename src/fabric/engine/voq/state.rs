@@ -15,6 +15,7 @@ use crate::engine::ids::{InputId, OutputId};
 use crate::engine::pool::PacketId;
 use crate::engine::power::LinkRate;
 use crate::engine::turns::TurnCounts;
+use crate::engine::variant::Variant;
 use crate::ids::{SwitchId, SwitchPort};
 use crate::spec::{FabricSpec, Tick, Voq};
 use crate::topology::{Peer, Topology};
@@ -58,9 +59,9 @@ pub(super) struct OutputQueue {
 
 /// The state of an (output, VL): which in-ports request it, and its credits.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct OutputVl<const W: usize> {
+pub(super) struct OutputVl<V: Variant> {
     /// In-ports of the switch whose VoQ for this output VL has a head.
-    pub heads: Ports<InPort, W>,
+    pub heads: Ports<InPort, V::Ports>,
     /// Credits at the far end of the link, without the returns that have not been applied yet.
     pub credits: u16,
     /// Behind the in-port served last.
@@ -72,9 +73,9 @@ pub(super) struct OutputVl<const W: usize> {
 /// An in-port of a switch.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
-pub(super) struct Input<const W: usize> {
+pub(super) struct Input<V: Variant> {
     /// Out-ports of the switch that grant to it in this tick.
-    pub grants: Ports<OutPort, W>,
+    pub grants: Ports<OutPort, V::Ports>,
     /// Output at the other end of the link.
     pub upstream: OutputId,
     pub switch: SwitchId,
@@ -94,7 +95,7 @@ pub(super) struct Input<const W: usize> {
     pub fifos: VlFifos,
 }
 
-impl<const W: usize> Input<W> {
+impl<V: Variant> Input<V> {
     /// Number of its VoQ to `out_port` on `vl`, of `vls` VLs.
     #[inline]
     pub(super) fn queue(&self, out_port: OutPort, vls: usize, vl: usize) -> usize {
@@ -256,7 +257,7 @@ impl Nic {
 }
 
 /// Notes at each in-port the rate of the link that comes in there.
-fn note_rates<const W: usize>(inputs: &mut [Input<W>], outputs: &[Output]) {
+fn note_rates<V: Variant>(inputs: &mut [Input<V>], outputs: &[Output]) {
     for input in inputs {
         if let Some(upstream) = outputs.get(input.upstream.index()) {
             input.rate = upstream.rate;
@@ -265,8 +266,8 @@ fn note_rates<const W: usize>(inputs: &mut [Input<W>], outputs: &[Output]) {
 }
 
 /// Numbers the VoQs. Only in-ports with a link have some. Returns how many there are.
-pub(super) fn number_queues<const W: usize>(
-    inputs: &mut [Input<W>],
+pub(super) fn number_queues<V: Variant>(
+    inputs: &mut [Input<V>],
     outputs: &[Output],
     vls: usize,
 ) -> usize {
@@ -285,7 +286,7 @@ pub(super) fn number_queues<const W: usize>(
 }
 
 /// All in-ports of switches, still without their upstream output.
-fn in_ports<const W: usize>(topology: &Topology) -> Vec<Input<W>> {
+fn in_ports<V: Variant>(topology: &Topology) -> Vec<Input<V>> {
     let radix = topology.radix();
     InputId::all(topology.switches() * radix)
         .map(|input| input.at(radix))
@@ -305,12 +306,12 @@ fn in_ports<const W: usize>(topology: &Topology) -> Vec<Input<W>> {
 }
 
 /// All in-ports of switches, and all outputs: first of switch ports, then of NICs.
-pub(super) fn ports<const W: usize>(
+pub(super) fn ports<V: Variant>(
     spec: &FabricSpec,
     voq: &Voq,
     rates: &Rates,
     drain: &[Rate],
-) -> (Vec<Input<W>>, Vec<Output>) {
+) -> (Vec<Input<V>>, Vec<Output>) {
     let topology = &spec.topology;
     let radix = topology.radix();
     let ports = (topology.switches() * radix) as usize;

@@ -9,8 +9,8 @@ use super::packet::Packet;
 use super::ports::{OutPort, Port};
 use crate::engine::counters::LinkCounts;
 use crate::engine::ids::{InputId, OutputId};
-use crate::engine::probe::Watcher;
 use crate::engine::turns::TurnCounts;
+use crate::engine::variant::Variant;
 use crate::ids::SwitchPort;
 use crate::series::PortVlSample;
 use crate::spec::Tick;
@@ -24,10 +24,10 @@ pub(in crate::engine) struct Pending {
     bytes: u64,
 }
 
-impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
+impl<V: Variant> Fabric<V> {
     /// The packets that were granted and that the link behind their output has not started yet,
     /// each with the tick in which it will.
-    fn not_started(&self) -> impl Iterator<Item = (Tick, &Packet<L>)> {
+    fn not_started(&self) -> impl Iterator<Item = (Tick, &Packet<V>)> {
         self.kernel.packets.entries().iter().filter_map(|packet| {
             let not_started = packet.alive && packet.starts > self.kernel.now;
             not_started.then_some((packet.starts, packet))
@@ -158,7 +158,7 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
     }
 
     /// The packets behind heads of FIFOs.
-    pub(super) fn behind_heads(&self) -> impl Iterator<Item = &Packet<L>> {
+    pub(super) fn behind_heads(&self) -> impl Iterator<Item = &Packet<V>> {
         let packets = &self.kernel.packets;
         let fifos = self
             .fifos

@@ -7,7 +7,7 @@ use super::{Flow, Flows};
 use crate::engine::deadlock::{Deadlock, dead_cycle};
 use crate::engine::ids::InputId;
 use crate::engine::pool::PacketId;
-use crate::engine::probe::Watcher;
+use crate::engine::variant::Variant;
 use crate::engine::voq::Fabric;
 use crate::engine::voq::packet::Packet;
 use crate::ids::NicId;
@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 /// The credits of an (input buffer, VL), or of a flow there: which heads hold them, and how many are held.
 type Holders = BTreeMap<(InputId, u8, Option<NicId>), (Vec<usize>, u32)>;
 
-impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
+impl<V: Variant> Fabric<V> {
     /// A cycle of packets that can never move, if there is one.
     pub(in super::super) fn find_deadlock_by_flow(&mut self) -> Option<Deadlock> {
         let heads = self.heads();
@@ -60,7 +60,7 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
     }
 
     /// Whose credits `packet` holds.
-    fn place(&self, packet: &Packet<L>) -> (InputId, u8, Option<NicId>) {
+    fn place(&self, packet: &Packet<V>) -> (InputId, u8, Option<NicId>) {
         let dst = self.credits_are_per_flow().then_some(packet.dst);
         (packet.input, packet.buffer_vl, dst)
     }

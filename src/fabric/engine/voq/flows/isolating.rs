@@ -7,6 +7,7 @@ use super::stops::{Notice, Stops};
 use super::table::Flow;
 use crate::engine::ids::InputId;
 use crate::engine::pool::{PacketId, Pool};
+use crate::engine::variant::Variant;
 use crate::engine::voq::packet::Packet;
 use crate::engine::voq::state::Queue;
 use crate::ids::NicId;
@@ -20,7 +21,7 @@ struct Fifo {
 }
 
 impl Fifo {
-    fn push<const L: usize>(&mut self, id: PacketId, packets: &mut Pool<PacketId, Packet<L>>) {
+    fn push<V: Variant>(&mut self, id: PacketId, packets: &mut Pool<PacketId, Packet<V>>) {
         packets[id].next = PacketId::NONE;
         match self.behind.head {
             PacketId::NONE => self.behind.head = id,
@@ -30,7 +31,7 @@ impl Fifo {
     }
 
     /// Takes out the first packet behind the head.
-    fn pop<const L: usize>(&mut self, packets: &mut Pool<PacketId, Packet<L>>) -> Option<PacketId> {
+    fn pop<V: Variant>(&mut self, packets: &mut Pool<PacketId, Packet<V>>) -> Option<PacketId> {
         let id = self.behind.head;
         if id == PacketId::NONE {
             return None;
@@ -62,11 +63,11 @@ struct Queues {
 
 impl Queues {
     /// Packet `id`, which has left the normal FIFO, joins the CFQ at place `existing`, or a new one. Returns that CFQ.
-    fn join_cfq<const L: usize>(
+    fn join_cfq<V: Variant>(
         &mut self,
         existing: Option<usize>,
         id: PacketId,
-        packets: &mut Pool<PacketId, Packet<L>>,
+        packets: &mut Pool<PacketId, Packet<V>>,
     ) -> &mut Cfq {
         let place = existing.unwrap_or(self.cfqs.len());
         match self.cfqs.get_mut(place) {
@@ -128,10 +129,10 @@ impl Isolating {
 
     /// Packet `id`, whose header has become ready, joins its normal FIFO. Returns whether it is sure to wait behind
     /// another packet, or likely.
-    pub(in super::super) fn join<const L: usize>(
+    pub(in super::super) fn join<V: Variant>(
         &mut self,
         id: PacketId,
-        packets: &mut Pool<PacketId, Packet<L>>,
+        packets: &mut Pool<PacketId, Packet<V>>,
     ) -> bool {
         let Packet {
             input,
@@ -162,11 +163,11 @@ impl Isolating {
     }
 
     /// Packet `id` for `dst`, a head of (`input`, `came_on`), is granted.
-    pub(in super::super) fn head_granted<const L: usize>(
+    pub(in super::super) fn head_granted<V: Variant>(
         &mut self,
         id: PacketId,
         (input, came_on): (InputId, u8),
-        packets: &mut Pool<PacketId, Packet<L>>,
+        packets: &mut Pool<PacketId, Packet<V>>,
     ) {
         let at = self.at(input, came_on);
         self.unsorted.push(at);
@@ -202,10 +203,7 @@ impl Isolating {
     }
 
     /// Sorts the queues that something has happened to.
-    pub(in super::super) fn sort<const L: usize>(
-        &mut self,
-        packets: &mut Pool<PacketId, Packet<L>>,
-    ) {
+    pub(in super::super) fn sort<V: Variant>(&mut self, packets: &mut Pool<PacketId, Packet<V>>) {
         let mut unsorted = std::mem::take(&mut self.unsorted);
         unsorted.sort_unstable();
         for &at in &unsorted {
@@ -215,7 +213,7 @@ impl Isolating {
         self.unsorted = unsorted;
     }
 
-    fn sort_one<const L: usize>(&mut self, at: usize, packets: &mut Pool<PacketId, Packet<L>>) {
+    fn sort_one<V: Variant>(&mut self, at: usize, packets: &mut Pool<PacketId, Packet<V>>) {
         let vl = at % self.vls;
         let input = InputId::new((at / self.vls) as u32);
         let queues = &mut self.queues[at];
@@ -269,10 +267,10 @@ impl Isolating {
     }
 
     /// The packets behind the heads.
-    pub(in super::super) fn behind_heads<'a, const L: usize>(
+    pub(in super::super) fn behind_heads<'a, V: Variant>(
         &'a self,
-        packets: &'a Pool<PacketId, Packet<L>>,
-    ) -> impl Iterator<Item = &'a Packet<L>> {
+        packets: &'a Pool<PacketId, Packet<V>>,
+    ) -> impl Iterator<Item = &'a Packet<V>> {
         let or_none = |id| (id != PacketId::NONE).then_some(id);
         let fifos = self.queues.iter().flat_map(|queues| {
             let cfqs = queues.cfqs.iter().map(|cfq| &cfq.fifo);

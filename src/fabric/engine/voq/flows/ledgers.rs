@@ -7,32 +7,33 @@
 
 use super::table::{Flow, FlowTable};
 use crate::engine::ids::OutputId;
+use crate::engine::variant::Variant;
 use crate::engine::voq::credit_returns::{CreditReturn, DrainRates};
 use crate::spec::Tick;
 use std::collections::VecDeque;
 
 /// The links of all outputs, numbered as these.
 #[derive(Debug)]
-pub(in super::super) struct FlowLedgers<const L: usize> {
+pub(in super::super) struct FlowLedgers<V: Variant> {
     /// Per VL: the credits of every flow.
     sizes: Vec<u32>,
-    links: Vec<FlowLink<L>>,
+    links: Vec<FlowLink<V>>,
 }
 
 /// The credits beyond a link.
 #[derive(Debug)]
-struct FlowLink<const L: usize> {
+struct FlowLink<V: Variant> {
     /// Credits that are not at the sender, without the returns that have been applied. No entry is 0.
     in_use: FlowTable<u32>,
     /// Credit returns in the order in which the packets leave the buffer beyond the link.
-    returns: VecDeque<(Flow, CreditReturn<L>)>,
+    returns: VecDeque<(Flow, CreditReturn<V>)>,
     /// Credits of the first one that have been applied.
     applied: u16,
     /// The next credit return must wake the sender.
     sender_waits: bool,
 }
 
-impl<const L: usize> FlowLink<L> {
+impl<V: Variant> FlowLink<V> {
     fn free(&mut self, flow: Flow, credits: u16) {
         if let Some(in_use) = self.in_use.get_mut(flow) {
             *in_use -= u32::from(credits);
@@ -83,7 +84,7 @@ impl<const L: usize> FlowLink<L> {
     }
 }
 
-impl<const L: usize> FlowLedgers<L> {
+impl<V: Variant> FlowLedgers<V> {
     /// All credits are at the senders of `outputs` links. `sizes`: credits of each flow, by VL.
     pub(in super::super) fn new(outputs: usize, sizes: &[u32]) -> Self {
         let link = |_| FlowLink {
@@ -141,7 +142,7 @@ impl<const L: usize> FlowLedgers<L> {
         &mut self,
         output: OutputId,
         flow: Flow,
-        credit_return: CreditReturn<L>,
+        credit_return: CreditReturn<V>,
         drain: &DrainRates,
         now: Tick,
     ) -> Option<Tick> {

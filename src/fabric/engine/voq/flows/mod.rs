@@ -25,19 +25,19 @@ use crate::engine::bits::push_quickly;
 use crate::engine::congestion::MarkerQueue;
 use crate::engine::ids::{InputId, OutputId};
 use crate::engine::pool::{PacketId, Pool};
-use crate::engine::probe::Watcher;
+use crate::engine::variant::Variant;
 use crate::ids::NicId;
 use crate::spec::voq::InputQueues;
 use crate::spec::{Tick, Voq};
 
 /// The state that keeps hot flows apart from the others.
 #[derive(Debug)]
-pub(super) enum Flows<const L: usize> {
-    PerFlow(FlowLedgers<L>),
+pub(super) enum Flows<V: Variant> {
+    PerFlow(FlowLedgers<V>),
     Isolating(Isolating),
 }
 
-impl<const L: usize> Flows<L> {
+impl<V: Variant> Flows<V> {
     /// The state of an empty fabric with `in_ports` ports of switches and `outputs` outputs; `None` if input buffers do
     /// not keep hot flows apart.
     pub(super) fn new(voq: &Voq, in_ports: usize, outputs: usize, vls: usize) -> Option<Box<Self>> {
@@ -61,7 +61,7 @@ impl<const L: usize> Flows<L> {
     }
 
     /// The ledgers of the flows beyond a link to a switch, if flows have credits of their own.
-    pub(super) fn ledgers(&mut self) -> Option<&mut FlowLedgers<L>> {
+    pub(super) fn ledgers(&mut self) -> Option<&mut FlowLedgers<V>> {
         match self {
             Self::PerFlow(ledgers) => Some(ledgers),
             Self::Isolating(_) => None,
@@ -73,7 +73,7 @@ impl<const L: usize> Flows<L> {
     pub(super) fn join(
         &mut self,
         id: PacketId,
-        packets: &mut Pool<PacketId, Packet<L>>,
+        packets: &mut Pool<PacketId, Packet<V>>,
     ) -> Option<bool> {
         self.isolating()
             .map(|isolating| isolating.join(id, packets))
@@ -82,8 +82,8 @@ impl<const L: usize> Flows<L> {
     /// The packets behind the heads.
     pub(super) fn behind_heads<'a>(
         &'a self,
-        packets: &'a Pool<PacketId, Packet<L>>,
-    ) -> impl Iterator<Item = &'a Packet<L>> {
+        packets: &'a Pool<PacketId, Packet<V>>,
+    ) -> impl Iterator<Item = &'a Packet<V>> {
         let isolating = match self {
             Self::Isolating(isolating) => Some(isolating),
             Self::PerFlow(_) => None,
@@ -94,11 +94,11 @@ impl<const L: usize> Flows<L> {
     }
 }
 
-impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
+impl<V: Variant> Fabric<V> {
     /// The credits at `output` are not all that counts.
     #[inline(always)]
     pub(super) fn has_flows(&self) -> bool {
-        !Self::PLAIN && self.flows.is_some()
+        !V::PLAIN && self.flows.is_some()
     }
 
     /// Credits that `output` has for packets of `flow`. Of credits of a VL, it applies those that are due only
@@ -137,7 +137,7 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
     #[inline(always)]
     pub(super) fn take_of_flow(&mut self, output: OutputId, flow: Flow, credits: u16) -> u16 {
         let to_nic = self.outputs[output.index()].to.is_nic();
-        if let Some(flows) = Self::full_only(&mut self.flows)
+        if let Some(flows) = V::part_mut(&mut self.flows)
             && let Some(ledgers) = flows.ledgers()
             && !to_nic
         {
@@ -196,7 +196,7 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
             look(self, queue.output);
         }
         new_heads.clear();
-        if let Some(isolating) = Self::full_only(&mut self.flows).and_then(Flows::isolating) {
+        if let Some(isolating) = V::part_mut(&mut self.flows).and_then(Flows::isolating) {
             isolating.new_heads = new_heads;
         }
     }
@@ -256,12 +256,12 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
         let of_vls = &mut self.inputs[at.0.index()].fifos;
         let is_last = of_vls.is_last(at.1);
         if let Some(fifos) = &mut self.fifos
-            && !(is_last && (Self::PLAIN || fifos.are_of_vls()))
+            && !(is_last && (V::PLAIN || fifos.are_of_vls()))
         {
             let next = fifos.head_granted((at.0, at.1, dst), of_vls, &mut self.kernel.packets);
             self.work.new_heads.extend(next);
         }
-        if let Some(isolating) = Self::full_only(&mut self.flows).and_then(Flows::isolating) {
+        if let Some(isolating) = V::part_mut(&mut self.flows).and_then(Flows::isolating) {
             isolating.head_granted(id, at, &mut self.kernel.packets);
         }
     }
@@ -269,11 +269,11 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
 
 /// A switch returns credits of `flow` to `upstream`: see [`Links::return_credits`].
 #[inline(always)]
-pub(super) fn return_credits<const L: usize, const W: usize>(
-    flows: Option<&mut Flows<L>>,
-    links: &mut Links<L, W>,
+pub(super) fn return_credits<V: Variant>(
+    flows: Option<&mut Flows<V>>,
+    links: &mut Links<V>,
     (upstream, flow): (OutputId, Flow),
-    credit_return: CreditReturn<L>,
+    credit_return: CreditReturn<V>,
     drain: &DrainRates,
     now: Tick,
 ) -> Option<Tick> {

@@ -5,7 +5,8 @@ use super::Flow;
 use crate::engine::ids::{InputId, OutputId};
 use crate::engine::nic::Place;
 use crate::engine::pool::PacketId;
-use crate::engine::probe::{Obstacle, Watcher};
+use crate::engine::probe::Obstacle;
+use crate::engine::variant::Variant;
 use crate::engine::voq::Fabric;
 use crate::engine::voq::crossbar::Requests;
 use crate::engine::voq::nic::RetryConditions;
@@ -25,7 +26,7 @@ struct Heads {
     ready_at: Tick,
 }
 
-impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
+impl<V: Variant> Fabric<V> {
     /// Looks at the heads in the VoQ of `input` for (`output`, `vl`), up to the first one that has credits and
     /// fits into `room` credits of the output buffer.
     fn look_at_heads(
