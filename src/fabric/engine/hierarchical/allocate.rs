@@ -34,7 +34,7 @@ impl<V: Variant> Fabric<V> {
             self.request_from_central(self.work.dirty_centrals[i]);
         }
         self.grant_requests();
-        if self.rounds.are_used::<V>() {
+        if self.switches.rounds.are_used::<V>() {
             self.iterate();
         }
         self.work.dirty_inputs.clear();
@@ -74,13 +74,13 @@ impl<V: Variant> Fabric<V> {
     /// head, or sets when to wake.
     #[inline]
     fn request_from_input(&mut self, port: InputId) {
-        self.inputs[port.index()].dirty = false;
+        self.switches[port].dirty = false;
         if !self.input_is_idle(port) {
             return;
         }
-        if self.blind.is_used::<V>() {
+        if self.switches.blind.is_used::<V>() {
             self.pick_from_input(port);
-        } else if self.rounds.are_used::<V>() {
+        } else if self.switches.rounds.are_used::<V>() {
             self.begin_round_of_input(port);
         } else {
             self.request_eligible_from_input(port);
@@ -90,8 +90,8 @@ impl<V: Variant> Fabric<V> {
     /// Whether the port of an input buffer into the crossbar is idle. If not, sets when to wake.
     #[inline(always)]
     pub(super) fn input_is_idle(&mut self, port: InputId) -> bool {
-        let input = &self.inputs[port.index()];
-        let idle_at = input.free_at.saturating_sub(self.source_overlap);
+        let input = &self.switches[port];
+        let idle_at = input.free_at.saturating_sub(self.switches.source_overlap);
         if idle_at > self.kernel.now {
             if input.ready != 0 {
                 self.wake(Event::Input(port), idle_at);
@@ -105,7 +105,7 @@ impl<V: Variant> Fabric<V> {
     /// head. Without such a head it sets when to wake.
     #[inline]
     pub(super) fn request_eligible_from_input(&mut self, port: InputId) {
-        let input = &self.inputs[port.index()];
+        let input = &self.switches[port];
         let mut wake_at = Tick::MAX;
         let (mut vls, pointer) = (u64::from(input.ready), input.next);
         while vls != 0 {
@@ -130,7 +130,7 @@ impl<V: Variant> Fabric<V> {
     /// `output`.
     #[inline(always)]
     pub(super) fn request_for_vl(&mut self, port: InputId, vl: u32, output: OutputId) {
-        let input = &mut self.inputs[port.index()];
+        let input = &mut self.switches[port];
         input.pick = vl as u8;
         input.next = if vl as usize + 1 == self.vls {
             0
@@ -140,15 +140,21 @@ impl<V: Variant> Fabric<V> {
         if self.prefetching {
             // The grant will give credits back to it, and count the turn.
             self.links.prefetch(input.upstream);
-            self.turns.prefetch(port, output);
-            prefetch(&self.granted_at, port.index() * self.vls + vl as usize);
+            self.switches.turns.prefetch(port, output);
+            prefetch(
+                &self.switches.granted_at,
+                port.index() * self.vls + vl as usize,
+            );
         }
         let position = port.position();
         if port.mport() == output.mport() {
             self.request_output(output, position);
         } else {
-            let central = self.central_between(port, output, || self.picked_of_input(port));
-            let to = &mut self.centrals[central.index()];
+            let central = self
+                .switches
+                .central_links
+                .between::<V>(port, output, || self.switches.picked_of_input(port));
+            let to = &mut self.switches[central];
             if to.requests == 0 {
                 self.work.requested_centrals.push(central);
             }
@@ -159,13 +165,13 @@ impl<V: Variant> Fabric<V> {
     /// Virtual allocation of a central buffer, as for input buffers.
     #[inline]
     fn request_from_central(&mut self, central: CentralId) {
-        self.centrals[central.index()].dirty = false;
+        self.switches[central].dirty = false;
         if !self.central_is_idle(central) {
             return;
         }
-        if self.blind.is_used::<V>() {
+        if self.switches.blind.is_used::<V>() {
             self.pick_from_central(central);
-        } else if self.rounds.are_used::<V>() {
+        } else if self.switches.rounds.are_used::<V>() {
             self.begin_round_of_central(central);
         } else {
             self.request_eligible_from_central(central);
@@ -175,10 +181,10 @@ impl<V: Variant> Fabric<V> {
     /// As [`input_is_idle`](Self::input_is_idle), for a central buffer.
     #[inline(always)]
     pub(super) fn central_is_idle(&mut self, central: CentralId) -> bool {
-        let free_at = self.centrals[central.index()].free_at;
-        let idle_at = free_at.saturating_sub(self.source_overlap);
+        let free_at = self.switches[central].free_at;
+        let idle_at = free_at.saturating_sub(self.switches.source_overlap);
         if idle_at > self.kernel.now {
-            if self.central_has_ready(central) {
+            if self.switches.central_has_ready(central) {
                 self.wake(Event::Central(central), idle_at);
             }
             return false;
@@ -189,10 +195,10 @@ impl<V: Variant> Fabric<V> {
     /// As [`request_eligible_from_input`](Self::request_eligible_from_input), for a central buffer.
     #[inline]
     pub(super) fn request_eligible_from_central(&mut self, central: CentralId) {
-        let from = &self.centrals[central.index()];
+        let from = &self.switches[central];
         let (next, ready) = (from.next, from.ready);
         let mut wake_at = Tick::MAX;
-        if self.far_words == 0 {
+        if self.switches.far_words == 0 {
             let mut bits = ready;
             while bits != 0 {
                 let queue = first_from(bits, next as u8);
@@ -204,11 +210,11 @@ impl<V: Variant> Fabric<V> {
         } else {
             // Once around from the pointer. The first step takes the upper part of the word
             // of the pointer, the last step its lower part.
-            let words = 1 + self.far_words as u32;
+            let words = 1 + self.switches.far_words as u32;
             let (start_word, from_pointer) = (next / 64, !0u64 << (next % 64));
             for step in 0..=words {
                 let word = (start_word + step) % words;
-                let mut bits = *self.ready_word(central, word);
+                let mut bits = *self.switches.ready_word(central, word);
                 if step == 0 {
                     bits &= from_pointer;
                 } else if step == words {
@@ -247,15 +253,15 @@ impl<V: Variant> Fabric<V> {
                 false
             }
             Eligibility::Eligible => {
-                let queues = self.central_buffers.fifos.stride() as u32;
-                let from = &mut self.centrals[at];
+                let queues = self.switches.central_buffers.fifos.stride() as u32;
+                let from = &mut self.switches.centrals[at];
                 from.pick = queue;
                 from.picked = id;
                 from.next = if queue + 1 == queues { 0 } else { queue + 1 };
                 let position = from.position.into();
                 if self.prefetching {
                     // The grant will add a credit return to it, and may apply an earlier one.
-                    self.central_buffers.credits.prefetch_all_of(at);
+                    self.switches.central_buffers.credits.prefetch_all_of(at);
                 }
                 let output = self.kernel.packets[id].output;
                 self.request_output(output, position);
@@ -267,31 +273,10 @@ impl<V: Variant> Fabric<V> {
     /// Phase 5: the source at `position` requests an output.
     #[inline]
     fn request_output(&mut self, output: OutputId, position: u32) {
-        let to = &mut self.outputs[output.index()];
+        let to = &mut self.switches[output];
         if to.requests == 0 {
             self.work.requested_outputs.push(output);
         }
         to.requests |= 1 << position;
-    }
-
-    /// Which of the queues from `64 * word` on of a central buffer have a ready head, a bit
-    /// each.
-    #[inline]
-    pub(super) fn ready_word(&mut self, central: CentralId, word: u32) -> &mut u64 {
-        if word == 0 {
-            &mut self.centrals[central.index()].ready
-        } else {
-            &mut self.far_ready[central.index() * self.far_words + word as usize - 1]
-        }
-    }
-
-    /// Whether a queue of a central buffer has a ready head.
-    #[inline]
-    pub(super) fn central_has_ready(&self, central: CentralId) -> bool {
-        let far = central.index() * self.far_words;
-        self.centrals[central.index()].ready != 0
-            || self.far_ready[far..far + self.far_words]
-                .iter()
-                .any(|&word| word != 0)
     }
 }

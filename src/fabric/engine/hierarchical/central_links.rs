@@ -1,6 +1,5 @@
 //! Which of the two central buffers of an MPort a packet takes (`docs/model/fabric.md` §2).
 
-use super::Fabric;
 use crate::engine::ids::{CentralId, InputId, OutputId};
 use crate::engine::pool::PacketId;
 use crate::engine::variant::Variant;
@@ -50,23 +49,21 @@ impl CentralLinks {
             drawn[id.index()] = streams[port.index()].below(MPORT_CENTRALS.into()) as u8;
         }
     }
-}
 
-impl<V: Variant> Fabric<V> {
     /// The central buffer that a packet takes from in-port `port` to `output`, at another MPort; `packet` tells
     /// which packet it is.
     #[inline(always)]
-    pub(super) fn central_between(
+    pub(super) fn between<V: Variant>(
         &self,
         port: InputId,
         output: OutputId,
         packet: impl FnOnce() -> PacketId,
     ) -> CentralId {
-        let number = match &self.central_links {
+        let number = match self {
             _ if !V::ANY_RULE => output.get(),
-            CentralLinks::ByOutput => output.get(),
-            CentralLinks::ByInput => port.get(),
-            CentralLinks::Random { drawn, .. } => drawn[packet().index()].into(),
+            Self::ByOutput => output.get(),
+            Self::ByInput => port.get(),
+            Self::Random { drawn, .. } => drawn[packet().index()].into(),
         };
         port.mport().central(number % MPORT_CENTRALS)
     }

@@ -41,7 +41,7 @@ impl<V: Variant> Fabric<V> {
 
     /// All buffers of switches.
     fn buffers(&self) -> impl Iterator<Item = Buffer> + use<V> {
-        let (ports, centrals) = (self.ports as u32, self.centrals.len() as u32);
+        let (ports, centrals) = (self.ports as u32, self.switches.centrals.len() as u32);
         let inputs = InputId::all(ports).map(Buffer::Input);
         let centrals = CentralId::all(centrals).map(Buffer::Central);
         let outputs = OutputId::all(ports).map(Buffer::Output);
@@ -51,7 +51,7 @@ impl<V: Variant> Fabric<V> {
     /// Number of queues in a buffer.
     fn queues(&self, buffer: Buffer) -> usize {
         match buffer {
-            Buffer::Central(_) => self.central_buffers.fifos.stride(),
+            Buffer::Central(_) => self.switches.central_buffers.fifos.stride(),
             Buffer::Input(_) | Buffer::Output(_) => self.vls,
         }
     }
@@ -60,16 +60,16 @@ impl<V: Variant> Fabric<V> {
     fn head(&self, (buffer, queue): Queue) -> PacketId {
         match buffer {
             Buffer::Input(input) => {
-                let heads = &self.inputs[input.index()].heads;
-                self.input_fifos.head(heads, input.index(), queue)
+                let heads = &self.switches[input].heads;
+                self.switches.input_fifos.head(heads, input.index(), queue)
             }
             Buffer::Central(central) => {
-                let fifos = &self.central_buffers.fifos;
+                let fifos = &self.switches.central_buffers.fifos;
                 fifos.head(&[], central.index(), queue)
             }
             Buffer::Output(output) => {
                 let heads = &self.senders[output.index()].heads;
-                let fifos = &self.output_buffers.fifos;
+                let fifos = &self.switches.output_buffers.fifos;
                 fifos.head(heads, output.index(), queue)
             }
         }
@@ -79,8 +79,8 @@ impl<V: Variant> Fabric<V> {
     /// wait, or if one of these FIFOs is sure to return credits.
     fn waits_for(&mut self, node: Queue) -> Option<Vec<Queue>> {
         let blocking = match node.0 {
-            Buffer::Input(input) => self.blocking_vl(input),
-            Buffer::Central(central) => self.blocking_queue(central),
+            Buffer::Input(input) => self.switches.blocking_vl::<V>(input),
+            Buffer::Central(central) => self.switches.blocking_queue::<V>(central),
             Buffer::Output(_) => None,
         };
         if let Some(queue) = blocking.filter(|&queue| queue != node.1) {
@@ -97,8 +97,11 @@ impl<V: Variant> Fabric<V> {
                 (Buffer::Input(link.to.input()), vl)
             }
             Buffer::Input(input) if input.mport() != output.mport() => {
-                let queue = self.central_queue(output, packet.vl);
-                let central = self.central_between(input, output, || self.head(node));
+                let queue = self.switches.central_queue(output, packet.vl);
+                let central = self
+                    .switches
+                    .central_links
+                    .between::<V>(input, output, || self.head(node));
                 (Buffer::Central(central), queue)
             }
             Buffer::Input(_) | Buffer::Central(_) => (Buffer::Output(output), vl),
@@ -106,15 +109,15 @@ impl<V: Variant> Fabric<V> {
         let (credits, now) = (packet.credits.into(), self.kernel.now);
         let holders = match next {
             Buffer::Input(input) => {
-                let upstream = self.inputs[input.index()].upstream;
+                let upstream = self.switches[input].upstream;
                 self.links.holders(upstream, queue, credits, now)
             }
             Buffer::Central(central) => {
-                let ledgers = &mut self.central_buffers.credits;
+                let ledgers = &mut self.switches.central_buffers.credits;
                 ledgers.holders(central.index(), queue, credits, now)
             }
             Buffer::Output(output) => {
-                let ledgers = &mut self.output_buffers.credits;
+                let ledgers = &mut self.switches.output_buffers.credits;
                 ledgers.holders(output.index(), queue, credits, now)
             }
         };
@@ -130,15 +133,15 @@ impl<V: Variant> Fabric<V> {
     fn returns_credits(&self, (buffer, queue): Queue) -> bool {
         match buffer {
             Buffer::Input(input) => {
-                let upstream = self.inputs[input.index()].upstream;
+                let upstream = self.switches[input].upstream;
                 self.links.any_on(upstream, queue)
             }
             Buffer::Central(central) => {
-                let ledgers = &self.central_buffers.credits;
+                let ledgers = &self.switches.central_buffers.credits;
                 ledgers.has_pending_return(central.index(), queue)
             }
             Buffer::Output(output) => {
-                let ledgers = &self.output_buffers.credits;
+                let ledgers = &self.switches.output_buffers.credits;
                 ledgers.has_pending_return(output.index(), queue)
             }
         }

@@ -54,8 +54,11 @@ impl<V: Variant> Fabric<V> {
     /// Checks the head of `vl` of an input buffer. Returns its output as well.
     #[inline(always)]
     pub(super) fn check_input_head(&mut self, port: InputId, vl: u32) -> (Eligibility, OutputId) {
-        let heads = &self.inputs[port.index()].heads;
-        let id = self.input_fifos.head(heads, port.index(), vl as usize);
+        let heads = &self.switches[port].heads;
+        let id = self
+            .switches
+            .input_fifos
+            .head(heads, port.index(), vl as usize);
         let packet = &self.kernel.packets[id];
         let (output, position) = (packet.output, port.position());
         let credits = u32::from(packet.credits);
@@ -63,10 +66,13 @@ impl<V: Variant> Fabric<V> {
         let eligibility = if port.mport() == output.mport() {
             self.check_output(output, next_vl, credits, position)
         } else {
-            let central = self.central_between(port, output, || id);
-            let queue = self.central_queue(output, packet.vl);
+            let central = self
+                .switches
+                .central_links
+                .between::<V>(port, output, || id);
+            let queue = self.switches.central_queue(output, packet.vl);
             let found = self.check_central(central, queue, credits, position);
-            let idle_at = self.centrals[central.index()].port_free_at;
+            let idle_at = self.switches[central].port_free_at;
             self.report(&found, output, next_vl, idle_at);
             found
         };
@@ -81,11 +87,15 @@ impl<V: Variant> Fabric<V> {
         queue: u32,
     ) -> (Eligibility, PacketId) {
         let at = central.index();
-        let id = self.central_buffers.fifos.head(&[], at, queue as usize);
+        let id = self
+            .switches
+            .central_buffers
+            .fifos
+            .head(&[], at, queue as usize);
         let packet = &self.kernel.packets[id];
         let (output, vl) = (packet.output, packet.vl.into());
         let credits = u32::from(packet.credits);
-        let position = u32::from(self.centrals[at].position);
+        let position = u32::from(self.switches.centrals[at].position);
         (self.check_output(output, vl, credits, position), id)
     }
 
@@ -99,11 +109,11 @@ impl<V: Variant> Fabric<V> {
         credits: u32,
         position: u32,
     ) -> Eligibility {
-        let to = &mut self.outputs[output.index()];
+        let to = &mut self.switches.outputs[output.index()];
         let overlap = self.timing.stages.allocation;
         let ticks = (to.port_free_at.saturating_sub(overlap), self.kernel.now);
         let found = Eligibility::of(
-            &mut self.output_buffers,
+            &mut self.switches.output_buffers,
             (output.index(), vl),
             credits,
             ticks,
@@ -142,11 +152,11 @@ impl<V: Variant> Fabric<V> {
         credits: u32,
         position: u32,
     ) -> Eligibility {
-        let to = &mut self.centrals[central.index()];
+        let to = &mut self.switches.centrals[central.index()];
         let overlap = self.timing.stages.allocation;
         let ticks = (to.port_free_at.saturating_sub(overlap), self.kernel.now);
         let at = (central.index(), queue);
-        let found = Eligibility::of(&mut self.central_buffers, at, credits, ticks);
+        let found = Eligibility::of(&mut self.switches.central_buffers, at, credits, ticks);
         if let Eligibility::Waiting = found {
             to.inputs_waiting |= 1 << position;
         }

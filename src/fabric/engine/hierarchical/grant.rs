@@ -15,7 +15,7 @@ impl<V: Variant> Fabric<V> {
     /// tick.
     #[inline]
     pub(super) fn grant_output(&mut self, output: OutputId) {
-        let to = &mut self.outputs[output.index()];
+        let to = &mut self.switches[output];
         let requests = std::mem::take(&mut to.requests);
         let winner = first_from(requests, to.next_source);
         to.next_source = winner as u8 + 1;
@@ -25,14 +25,15 @@ impl<V: Variant> Fabric<V> {
         } else {
             self.leave_central(first_central.plus(winner - 4))
         };
-        self.outputs[output.index()].port_free_at = free_at;
+        self.switches[output].port_free_at = free_at;
         let packet = &mut self.kernel.packets[id];
         let credits = u32::from(packet.credits);
-        self.output_buffers
+        self.switches
+            .output_buffers
             .credits
             .take(output.index(), packet.vl.into(), credits);
         if V::ANY_RULE {
-            self.waiting[output.index()] -= credits;
+            self.switches.waiting[output.index()] -= credits;
         }
         let seen = || packet.seen(id);
         self.kernel.observers.granted(self.kernel.now, output, seen);
@@ -79,15 +80,16 @@ impl<V: Variant> Fabric<V> {
     /// next tick.
     #[inline]
     pub(super) fn grant_central(&mut self, central: CentralId) {
-        let to = &mut self.centrals[central.index()];
+        let to = &mut self.switches[central];
         let requests = std::mem::take(&mut to.requests);
         let winner = first_from(requests.into(), to.next_source);
         to.next_source = winner as u8 + 1;
         let (id, free_at) = self.leave_input(central.mport().input(winner));
-        self.centrals[central.index()].port_free_at = free_at;
+        self.switches[central].port_free_at = free_at;
         let packet = &self.kernel.packets[id];
-        let queue = self.central_queue(packet.output, packet.vl);
-        self.central_buffers
+        let queue = self.switches.central_queue(packet.output, packet.vl);
+        self.switches
+            .central_buffers
             .credits
             .take(central.index(), queue, packet.credits.into());
         let ready = self.kernel.now + self.timing.stages.allocation + self.timing.stages.crossbar;
@@ -98,17 +100,10 @@ impl<V: Variant> Fabric<V> {
             let loser = central.mport().input(losers.trailing_zeros());
             losers &= losers - 1;
             if V::IS_WATCHED {
-                self.report_loser(self.picked_of_input(loser));
+                self.report_loser(self.switches.picked_of_input(loser));
             }
             self.wake(Event::Input(loser), self.kernel.now + 1);
         }
-    }
-
-    /// The packet that an input buffer picked in this tick.
-    pub(super) fn picked_of_input(&self, port: InputId) -> PacketId {
-        let input = &self.inputs[port.index()];
-        let vl = usize::from(input.pick);
-        self.input_fifos.head(&input.heads, port.index(), vl)
     }
 
     /// Tells the probe that a packet requested to cross and was not granted.
@@ -120,13 +115,15 @@ impl<V: Variant> Fabric<V> {
 
     /// Tells the probe so of the packets that the sources of `output` at `positions` picked.
     fn report_losers(&mut self, output: OutputId, mut positions: u64) {
-        let first_central = self.outputs[output.index()].first_central;
+        let first_central = self.switches[output].first_central;
         while positions != 0 {
             let position = positions.trailing_zeros();
             positions &= positions - 1;
             let id = match position.checked_sub(4) {
-                None => self.picked_of_input(output.mport().input(position)),
-                Some(central) => self.centrals[first_central.plus(central).index()].picked,
+                None => self
+                    .switches
+                    .picked_of_input(output.mport().input(position)),
+                Some(central) => self.switches.centrals[first_central.plus(central).index()].picked,
             };
             self.report_loser(id);
         }
@@ -138,9 +135,9 @@ impl<V: Variant> Fabric<V> {
     fn leave_input(&mut self, port: InputId) -> (PacketId, Tick) {
         let at = port.index();
         let start = self.kernel.now + self.timing.stages.allocation;
-        let input = &mut self.inputs[at];
+        let input = &mut self.switches.inputs[at];
         let vl = usize::from(input.pick);
-        let id = self.input_fifos.head(&input.heads, at, vl);
+        let id = self.switches.input_fifos.head(&input.heads, at, vl);
         let packet = &mut self.kernel.packets[id];
         packet.crossing = start;
         let credit_return = self.links.drain_rate().credit_return(
@@ -153,20 +150,24 @@ impl<V: Variant> Fabric<V> {
         );
         let free_at = credit_return.end + 1;
         input.free_at = free_at;
-        if self.blind.is_used::<V>() {
-            self.blind.granted_input(port);
+        if self.switches.blind.is_used::<V>() {
+            self.switches.blind.granted_input(port);
         }
-        if self.rounds.are_used::<V>() {
-            self.rounds.granted_input(port);
+        if self.switches.rounds.are_used::<V>() {
+            self.switches.rounds.granted_input(port);
         }
         let (output, flits, next) = (packet.output, packet.flits, packet.next);
-        let granted_before = &mut self.granted_at[at * self.vls + vl];
+        let granted_before = &mut self.switches.granted_at[at * self.vls + vl];
         let waited = self.kernel.now - packet.ready.max(*granted_before);
         *granted_before = self.kernel.now;
-        if self.input_fifos.pop(&mut input.heads, at, vl, next) {
+        if self
+            .switches
+            .input_fifos
+            .pop(&mut input.heads, at, vl, next)
+        {
             input.ready &= !(1 << vl);
         }
-        self.turns.at(port, output).granted(flits, waited);
+        self.switches.turns.at(port, output).granted(flits, waited);
         let mut credit_return = credit_return;
         let control = V::part(&self.control);
         if let Some(control) = control {
@@ -177,7 +178,7 @@ impl<V: Variant> Fabric<V> {
         if has_more {
             self.wake(
                 Event::Input(port),
-                free_at.saturating_sub(self.source_overlap),
+                free_at.saturating_sub(self.switches.source_overlap),
             );
         }
         (id, free_at)
@@ -188,36 +189,43 @@ impl<V: Variant> Fabric<V> {
     #[inline]
     fn leave_central(&mut self, central: CentralId) -> (PacketId, Tick) {
         let at = central.index();
-        let from = &mut self.centrals[at];
+        let from = &mut self.switches.centrals[at];
         let queue = from.pick;
         let id = from.picked;
         let packet = &self.kernel.packets[id];
         let crossbar = self.timing.stages.crossbar;
-        let credit_return = self.central_buffers.credits.drain_rate().credit_return(
-            queue,
-            (packet.flits, packet.credits.into()),
-            self.kernel.now + self.timing.stages.allocation,
-            packet.arrival + self.timing.stages.input_store + crossbar,
-            packet.crossing + crossbar,
-        );
+        let credit_return = self
+            .switches
+            .central_buffers
+            .credits
+            .drain_rate()
+            .credit_return(
+                queue,
+                (packet.flits, packet.credits.into()),
+                self.kernel.now + self.timing.stages.allocation,
+                packet.arrival + self.timing.stages.input_store + crossbar,
+                packet.crossing + crossbar,
+            );
         let free_at = credit_return.end + 1;
         from.free_at = free_at;
-        if self.blind.is_used::<V>() {
-            self.blind.granted_central(central);
+        if self.switches.blind.is_used::<V>() {
+            self.switches.blind.granted_central(central);
         }
-        if self.rounds.are_used::<V>() {
-            self.rounds.granted_central(central);
+        if self.switches.rounds.are_used::<V>() {
+            self.switches.rounds.granted_central(central);
         }
         let mut waiting = std::mem::take(&mut from.inputs_waiting);
         if self
+            .switches
             .central_buffers
             .fifos
             .pop(&mut [], at, queue as usize, packet.next)
         {
-            *self.ready_word(central, queue / 64) &= !(1 << (queue % 64));
+            *self.switches.ready_word(central, queue / 64) &= !(1 << (queue % 64));
         }
         let credit_return = credit_return.delayed(1);
-        self.central_buffers
+        self.switches
+            .central_buffers
             .credits
             .add_return(at, credit_return, self.kernel.now);
         while waiting != 0 {
@@ -225,15 +233,16 @@ impl<V: Variant> Fabric<V> {
             waiting &= waiting - 1;
             self.wake(
                 Event::Input(port),
-                self.central_buffers
+                self.switches
+                    .central_buffers
                     .credits
                     .first_credit_tick(&credit_return),
             );
         }
-        if self.central_has_ready(central) {
+        if self.switches.central_has_ready(central) {
             self.wake(
                 Event::Central(central),
-                free_at.saturating_sub(self.source_overlap),
+                free_at.saturating_sub(self.switches.source_overlap),
             );
         }
         (id, free_at)
@@ -246,7 +255,7 @@ impl<V: Variant> Fabric<V> {
         mut positions: u64,
         at: Tick,
     ) {
-        let first_central = self.outputs[output.index()].first_central;
+        let first_central = self.switches[output].first_central;
         while positions != 0 {
             let position = positions.trailing_zeros();
             positions &= positions - 1;

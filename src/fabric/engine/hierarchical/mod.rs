@@ -39,10 +39,12 @@ mod ledgers;
 mod links;
 mod mail;
 mod nic;
+mod nics;
 mod notify;
 mod output;
 mod packet;
 mod pairs;
+mod picks;
 mod prefetch;
 mod records;
 mod rounds;
@@ -51,20 +53,16 @@ mod schedule;
 mod scheduler;
 mod state;
 mod statistics;
+mod switches;
 
-use self::blind::Blind;
 pub(super) use self::block::lookahead;
-use self::buffers::{CentralBuffers, VlBuffers};
-use self::central_links::CentralLinks;
 use self::control::Controlled;
-use self::fifos::{Fifos, NEAR_VLS};
 use self::links::Links;
 use self::mail::{Arrival, Credits};
+use self::nics::Nics;
 use self::packet::Packet;
-use self::rounds::Rounds;
-use self::schedule::DrainRate;
-use self::scheduler::Schedulers;
-use self::state::{Central, Input, Nic, Output, Ports, Queue, Sender};
+use self::state::{Ports, Queue, Sender};
+use self::switches::Switches;
 use super::blocks::post::Post;
 use super::calendar::{DelayLine, wheel_events};
 use super::congestion::Congestion;
@@ -72,17 +70,15 @@ use super::deadlock::{Deadlock, Waiting};
 use super::ids::{CentralId, InputId, OutputId};
 use super::kernel::{Kernel, SwitchModel};
 use super::next_hop::NextHops;
-use super::nic::Answering;
 use super::pool::{MessageId, PacketId};
 use super::power::LinkPowers;
-use super::turns::Turns;
 use super::variant::Variant;
 use super::vls::Vls;
 use crate::ids::{NicId, SwitchId};
 use crate::prefetch::PREFETCH_PORTS;
 use crate::routing::Router;
 use crate::spec::hierarchical::Timing;
-use crate::spec::{Classes, FabricSpec, Hierarchical, SpecError, Tick, Units};
+use crate::spec::{FabricSpec, Hierarchical, SpecError, Tick, Units};
 use crate::stats::{FabricStats, LinkStats};
 use crate::workload::{Message, Workload};
 use std::collections::BTreeMap;
@@ -96,8 +92,6 @@ pub(super) struct Fabric<V: Variant> {
     kernel: Kernel<Packet, Vec<u32>, V::Watcher>,
     units: Units,
     timing: Timing,
-    /// Ticks before a source is free from which it is idle for allocation.
-    source_overlap: Tick,
     radix: u32,
     vls: usize,
     ports: usize,
@@ -105,44 +99,15 @@ pub(super) struct Fabric<V: Variant> {
     prefetching: bool,
 
     // The parts, numbered as in `layout`.
-    inputs: Vec<Input>,
-    centrals: Vec<Central>,
-    /// A bit per queue of a central buffer that has a ready head, from queue 64 on;
-    /// `far_words` words per buffer. The first 64 bits lie in [`Central`].
-    far_ready: Vec<u64>,
-    far_words: usize,
-    blind: Blind,
-    rounds: Rounds,
-    central_links: CentralLinks,
-    outputs: Vec<Output>,
-    turns: Turns,
-    /// Per in-port and VL: tick of the last grant of a packet from its FIFO.
-    granted_at: Vec<Tick>,
+    switches: Switches,
+    nics: Nics,
     /// The sending ends of links: of outputs, then of NICs.
     senders: Vec<Sender>,
-    nics: Vec<Nic>,
-    schedulers: Schedulers,
-
     links: Links,
-
-    // The buffers of the parts. The credits of input buffers belong to the links.
-    input_fifos: Fifos<NEAR_VLS>,
-    central_buffers: CentralBuffers,
-    output_buffers: VlBuffers,
-    send_queues: VlBuffers,
 
     // Tables.
     next_hops: NextHops,
-    /// First central queue of packets to each port, over all switches.
-    first_queue: Vec<u16>,
-    /// Offset of each VL from that first queue.
-    vl_offset: Vec<u8>,
-    /// Per output, if `V::ANY_RULE`: credits of the packets that were routed to it and have not been
-    /// granted its buffer.
-    waiting: Vec<u32>,
     vl_policy: Vls,
-    /// The answers of NICs; only with congestion control.
-    answering: Answering,
 
     // Events to come that are not on the wheel.
     /// Headers that become ready in input buffers, as (port, packet): first the headers that come
@@ -205,66 +170,34 @@ impl<V: Variant> Fabric<V> {
         router: &Arc<Router>,
     ) -> Result<Self, SpecError> {
         layout::check_limits(spec, switch)?;
-        let topology = &spec.topology;
-        let Hierarchical {
-            timing, buffers, ..
-        } = switch;
+        let (topology, timing) = (&spec.topology, &switch.timing);
         let radix = topology.radix();
         let ports = (topology.switches() * radix) as usize;
-        let centrals = ports / 2;
-        let nic_count = topology.endpoints() as usize;
-        let vls = usize::from(spec.qos.vls);
-        let classes = Classes::new(topology, buffers.central_queues, buffers.central_link);
-        let fpc = spec.units.flits_per_credit;
-
-        let queues = layout::CentralQueues::new(spec, &classes);
-        let central_buffers = layout::central_buffers(spec, switch, &queues, &classes);
         let Ports {
             inputs,
             outputs,
             senders,
         } = Ports::new(topology);
-        let central = |c: u32| Central::new(c % (radix / 2));
-        let far_words = queues.count().div_ceil(64).saturating_sub(1);
         let control = spec.congestion_control.as_deref();
         let control = control.map(|control| Controlled::new(spec, control).map(Box::new));
         let mut kernel = Kernel::new(spec, layout::event_horizon(spec, timing), watcher);
         let ends = senders.iter().map(|sending| sending.to);
         kernel.power = LinkPowers::new(spec, ports, ends);
         Ok(Self {
-            blind: Blind::new(switch, ports, centrals),
             control: control.transpose()?,
             kernel,
-            radix,
-            vls,
-            prefetching: ports > PREFETCH_PORTS,
-            ports,
             units: spec.units,
             timing: *timing,
-            source_overlap: switch.source_overlap(),
-            inputs,
-            centrals: (0..centrals as u32).map(central).collect(),
-            far_ready: vec![0; centrals * far_words],
-            far_words,
-            rounds: Rounds::new(switch, ports, centrals),
-            central_links: CentralLinks::new(buffers.central_link, ports),
-            nics: vec![Nic::default(); nic_count],
-            schedulers: Schedulers::new(spec, &switch.scheduler, outputs.len()),
-            outputs,
-            turns: Turns::new(ports, topology.radix()),
-            granted_at: vec![0; ports * vls],
+            radix,
+            vls: usize::from(spec.qos.vls),
+            ports,
+            prefetching: ports > PREFETCH_PORTS,
+            switches: Switches::new::<V>(spec, switch, inputs, outputs),
+            nics: Nics::new(spec, switch),
             senders,
             links: Links::new(spec, switch),
-            input_fifos: Fifos::new(ports, vls),
-            central_buffers,
-            output_buffers: VlBuffers::of_pool(ports, &buffers.output, DrainRate::link(fpc)),
-            send_queues: VlBuffers::of_pool(nic_count, &buffers.nic_queue, DrainRate::link(fpc)),
             next_hops: NextHops::new(spec, router),
-            first_queue: queues.first_of_ports(&classes),
-            vl_offset: queues.of_vl,
-            waiting: vec![0; if V::ANY_RULE { ports } else { 0 }],
             vl_policy: Vls::new(spec)?,
-            answering: Answering::new(spec),
             input_ready: [DelayLine::new(), DelayLine::new()],
             central_ready: DelayLine::new(),
             output_ready: DelayLine::new(),
@@ -273,27 +206,21 @@ impl<V: Variant> Fabric<V> {
         })
     }
 
-    /// Queue within a central buffer of packets on `vl` to `output`.
-    #[inline]
-    fn central_queue(&self, output: OutputId, vl: u8) -> usize {
-        usize::from(self.first_queue[output.index()]) + usize::from(self.vl_offset[vl as usize])
-    }
-
     /// Wakes the part that `event` names in tick `at`, unless it wakes earlier. Sources wake in rounds, if
     /// there are some.
     #[inline(always)]
     fn wake(&mut self, event: Event, at: Tick) {
         let at = match event {
-            Event::Input(_) | Event::Central(_) if self.rounds.are_used::<V>() => {
-                self.rounds.next(at.max(self.kernel.now + 1))
+            Event::Input(_) | Event::Central(_) if self.switches.rounds.are_used::<V>() => {
+                self.switches.rounds.next(at.max(self.kernel.now + 1))
             }
             _ => at,
         };
         let wake = match event {
-            Event::Input(input) => &mut self.inputs[input.index()].wake,
-            Event::Central(central) => &mut self.centrals[central.index()].wake,
+            Event::Input(input) => &mut self.switches[input].wake,
+            Event::Central(central) => &mut self.switches[central].wake,
             Event::Output(output) => &mut self.senders[output.index()].wake,
-            Event::Nic(nic) => &mut self.nics[nic.index()].wake,
+            Event::Nic(nic) => &mut self.nics[nic].wake,
             Event::Delivery(_) | Event::Injection(_) | Event::Arrival(_) => return,
         };
         self.kernel.wake(wake, at, event);
@@ -302,7 +229,8 @@ impl<V: Variant> Fabric<V> {
     /// Whether sources can allocate in this tick.
     #[inline(always)]
     fn allocates_now(&self) -> bool {
-        !self.rounds.are_used::<V>() || self.rounds.next(self.kernel.now) == self.kernel.now
+        !self.switches.rounds.are_used::<V>()
+            || self.switches.rounds.next(self.kernel.now) == self.kernel.now
     }
 
     /// Lists an input buffer for phase 5 of this tick, or of the next round.
@@ -311,7 +239,7 @@ impl<V: Variant> Fabric<V> {
         if !self.allocates_now() {
             return self.wake(Event::Input(port), self.kernel.now);
         }
-        if !std::mem::replace(&mut self.inputs[port.index()].dirty, true) {
+        if !std::mem::replace(&mut self.switches[port].dirty, true) {
             self.work.dirty_inputs.push(port);
         }
     }
@@ -322,7 +250,7 @@ impl<V: Variant> Fabric<V> {
         if !self.allocates_now() {
             return self.wake(Event::Central(central), self.kernel.now);
         }
-        if !std::mem::replace(&mut self.centrals[central.index()].dirty, true) {
+        if !std::mem::replace(&mut self.switches[central].dirty, true) {
             self.work.dirty_centrals.push(central);
         }
     }
@@ -330,7 +258,7 @@ impl<V: Variant> Fabric<V> {
     /// Lists a NIC for phase 3 of this tick.
     #[inline]
     fn touch_nic(&mut self, nic: NicId) {
-        if !std::mem::replace(&mut self.nics[nic.index()].dirty, true) {
+        if !std::mem::replace(&mut self.nics[nic].dirty, true) {
             self.work.dirty_nics.push(nic);
         }
     }
@@ -363,11 +291,11 @@ impl<V: Variant> SwitchModel for Fabric<V> {
         let now = self.kernel.now;
         match event {
             Event::Input(input) => {
-                self.inputs[input.index()].wake.arrived(now);
+                self.switches[input].wake.arrived(now);
                 self.touch_input(input);
             }
             Event::Central(central) => {
-                self.centrals[central.index()].wake.arrived(now);
+                self.switches[central].wake.arrived(now);
                 self.touch_central(central);
             }
             Event::Output(output) => {
@@ -375,7 +303,7 @@ impl<V: Variant> SwitchModel for Fabric<V> {
                 self.work.dirty_outputs.push(output);
             }
             Event::Nic(nic) => {
-                self.nics[nic.index()].wake.arrived(now);
+                self.nics[nic].wake.arrived(now);
                 self.touch_nic(nic);
             }
             Event::Delivery(packet) => self.deliver(packet, workload),

@@ -36,7 +36,7 @@ impl<V: Variant> Fabric<V> {
             self.append_to_pair(message, id);
             return;
         }
-        let nic = &mut self.nics[message.src.index()];
+        let nic = &mut self.nics[message.src];
         if nic.queues.len() <= sl {
             nic.queues.resize(sl + 1, MessageQueue::EMPTY);
         }
@@ -53,7 +53,7 @@ impl<V: Variant> Fabric<V> {
                 self.prefetch_nic(i);
             }
             let nic = self.work.dirty_nics[i];
-            self.nics[nic.index()].dirty = false;
+            self.nics[nic].dirty = false;
             if V::part(&self.control).is_some() {
                 self.fill_from_pairs(nic, workload);
             } else {
@@ -65,15 +65,14 @@ impl<V: Variant> Fabric<V> {
 
     /// Moves packets to the send queue while the head packet of some SL has quota.
     fn fill(&mut self, nic: NicId, workload: &mut dyn Workload) {
-        let at = nic.index();
         while !self.kernel.packets.is_full() {
             let Some((sl, next)) = self.next_sl(nic) else {
                 return;
             };
-            let mut queue = self.nics[at].queues[sl];
+            let mut queue = self.nics[nic].queues[sl];
             let cut = queue.cut(nic, &mut self.kernel.messages, next.last);
             self.move_packet(nic, cut, next);
-            let state = &mut self.nics[at];
+            let state = &mut self.nics[nic];
             state.queues[sl] = queue;
             state.next = sl as u8 + 1;
             if queue.is_empty() {
@@ -95,32 +94,33 @@ impl<V: Variant> Fabric<V> {
     #[inline]
     fn next_sl(&mut self, nic: NicId) -> Option<(usize, NextPacket)> {
         let (at, now) = (nic.index(), self.kernel.now);
-        let (sls, next) = (self.nics[at].waiting_sls, self.nics[at].next);
+        let (sls, next) = (self.nics[nic].waiting_sls, self.nics[nic].next);
         let ahead = from_on(sls, next);
         let (mut wake_at, mut waits) = (Tick::MAX, false);
         for mut bits in [ahead, sls & !ahead] {
             while bits != 0 {
                 let sl = bits.trailing_zeros() as usize;
                 bits &= bits - 1;
-                let id = self.nics[at].queues[sl].first();
+                let id = self.nics[nic].queues[sl].first();
                 let (packet, last) = self.kernel.messages.next_packet(id);
                 let dst = self.kernel.messages.dst(id);
                 let vl = self.vl_policy.at_nic(nic, dst, sl as u8);
                 let credits = packet.credits.into();
                 if self
+                    .nics
                     .send_queues
                     .credits
                     .has_quota(at, vl.into(), credits, now)
                 {
                     return Some((sl, NextPacket { packet, last, vl }));
                 }
-                match self.send_queues.credits.retry(at, vl.into(), credits) {
+                match self.nics.send_queues.credits.retry(at, vl.into(), credits) {
                     Retry::At(tick) => wake_at = wake_at.min(tick),
                     Retry::AfterCreditReturn => waits = true,
                 }
             }
         }
-        self.nics[at].waiting |= waits;
+        self.nics[nic].waiting |= waits;
         if wake_at != Tick::MAX {
             self.wake(Event::Nic(nic), wake_at);
         }
@@ -152,12 +152,14 @@ impl<V: Variant> Fabric<V> {
             next: PacketId::NONE,
             ..Packet::default()
         };
-        self.send_queues
+        self.nics
+            .send_queues
             .credits
             .take(at, vl.into(), packet.credits.into());
         let id = kernel.packets.insert(packet);
         let heads = &mut self.senders[self.ports + at].heads;
-        self.send_queues
+        self.nics
+            .send_queues
             .fifos
             .push(heads, at, vl.into(), id, &mut kernel.packets);
         self.packet_ready_at_output(OutputId::of_nic(nic, self.ports), vl.into());

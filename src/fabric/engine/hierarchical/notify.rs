@@ -38,7 +38,7 @@ impl<V: Variant> Fabric<V> {
             fecn: packet.fecn,
             last: packet.last,
         };
-        let answers = self.answering.answers(nic, received);
+        let answers = self.nics.answering.answers(nic, received);
         if let Some(bytes) = answers.cnp_bytes
             && !self.kernel.packets.is_full()
         {

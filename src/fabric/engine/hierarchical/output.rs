@@ -116,7 +116,12 @@ impl<V: Variant> Fabric<V> {
             return;
         }
         let link = &self.senders[output.index()];
-        let (fifos, buffer) = fifos_of(&self.output_buffers, &self.send_queues, self.ports, output);
+        let (fifos, buffer) = fifos_of(
+            &self.switches.output_buffers,
+            &self.nics.send_queues,
+            self.ports,
+            output,
+        );
         let idle_before = V::part_mut(&mut self.control)
             .is_some_and(|control| control.was_idle_before_cnp(output.nic(self.ports)));
         let was_idle = idle_before || self.was_idle_until(now, output);
@@ -129,6 +134,7 @@ impl<V: Variant> Fabric<V> {
             }
         };
         let vl = self
+            .switches
             .schedulers
             .pick(output.index(), candidates, head, was_idle);
         self.transmit(output, NextPacket::Head(vl));
@@ -140,7 +146,12 @@ impl<V: Variant> Fabric<V> {
     fn candidates(&mut self, output: OutputId) -> u32 {
         let now = self.kernel.now;
         let sender = &self.senders[output.index()];
-        let (fifos, buffer) = fifos_of(&self.output_buffers, &self.send_queues, self.ports, output);
+        let (fifos, buffer) = fifos_of(
+            &self.switches.output_buffers,
+            &self.nics.send_queues,
+            self.ports,
+            output,
+        );
         let link = (output, sender.to);
         let (mut candidates, mut wake_at, mut waits) = (0u32, Tick::MAX, false);
         let mut ready = sender.ready;
@@ -199,14 +210,14 @@ impl<V: Variant> Fabric<V> {
             end: free_at,
             waited: now - packet.ready,
         };
-        let part = &mut self.outputs[output.index()];
+        let part = &mut self.switches[output];
         let observers = &mut self.kernel.observers;
         observers.credit_wait_ended(&mut part.sent, output, blocked_since, now);
         part.sent.credit_wait -= out;
         if let Some(nic) = nic {
             self.injected(nic, &leaving);
         }
-        let part = &mut self.outputs[output.index()];
+        let part = &mut self.switches[output];
         let seen = || packet.seen(leaving.id);
         self.kernel
             .observers
@@ -244,7 +255,7 @@ impl<V: Variant> Fabric<V> {
             let left_at = now + leaving.held + Tick::from(packet.flits);
             self.kernel.push(left_at, Event::Injection(packet.message));
         }
-        if std::mem::take(&mut self.nics[nic.index()].waiting) {
+        if std::mem::take(&mut self.nics[nic].waiting) {
             self.wake(Event::Nic(nic), self.first_credit(leaving));
         }
         if let Some(control) = V::part_mut(&mut self.control) {
@@ -264,8 +275,8 @@ impl<V: Variant> Fabric<V> {
         let ports = self.ports;
         let link = &mut self.senders[output.index()];
         let (buffers, buffer) = match output.nic(ports) {
-            Some(nic) => (&mut self.send_queues, nic.index()),
-            None => (&mut self.output_buffers, output.index()),
+            Some(nic) => (&mut self.nics.send_queues, nic.index()),
+            None => (&mut self.switches.output_buffers, output.index()),
         };
         let (id, vl, is_queued) = match next {
             NextPacket::Head(vl) => (buffers.fifos.head(&link.heads, buffer, vl), vl, true),
@@ -305,7 +316,7 @@ impl<V: Variant> Fabric<V> {
     /// output buffers and send queues alike.
     #[inline]
     fn first_credit(&self, leaving: &Leaving) -> Tick {
-        let ledgers = &self.output_buffers.credits;
+        let ledgers = &self.switches.output_buffers.credits;
         ledgers.first_credit_tick(&leaving.credit_return)
     }
 

@@ -98,9 +98,9 @@ impl<V: Variant> Fabric<V> {
         while vls != 0 {
             let vl = vls.trailing_zeros() as usize;
             vls &= vls - 1;
-            if !self.send_queues.credits.has_quota(at, vl, 1, now) {
+            if !self.nics.send_queues.credits.has_quota(at, vl, 1, now) {
                 full |= 1 << vl;
-                note_retry(self.send_queues.credits.retry(at, vl, 1));
+                note_retry(self.nics.send_queues.credits.retry(at, vl, 1));
             }
         }
         let mut held_until = Tick::MAX;
@@ -114,14 +114,19 @@ impl<V: Variant> Fabric<V> {
                 }
                 if let Some(tick) = control.held_until(pair.flow, now) {
                     held_until = held_until.min(tick);
-                } else if self.send_queues.credits.has_quota(at, vl, credits, now) {
+                } else if self
+                    .nics
+                    .send_queues
+                    .credits
+                    .has_quota(at, vl, credits, now)
+                {
                     return Some(place);
                 } else {
-                    note_retry(self.send_queues.credits.retry(at, vl, credits));
+                    note_retry(self.nics.send_queues.credits.retry(at, vl, credits));
                 }
             }
         }
-        self.nics[at].waiting |= waits;
+        self.nics[nic].waiting |= waits;
         let wake_at = wake_at.min(held_until);
         if wake_at != Tick::MAX {
             self.wake(Event::Nic(nic), wake_at);

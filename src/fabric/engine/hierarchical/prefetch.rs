@@ -26,10 +26,10 @@ impl<V: Variant> Fabric<V> {
     #[inline(always)]
     pub(super) fn prefetch_events(&self, next: &[u32]) {
         match next.get(FAR).map(|&event| Event::unpack(event)) {
-            Some(Event::Input(input)) => prefetch(&self.inputs, input.index()),
-            Some(Event::Central(central)) => prefetch(&self.centrals, central.index()),
+            Some(Event::Input(input)) => prefetch(&self.switches.inputs, input.index()),
+            Some(Event::Central(central)) => prefetch(&self.switches.centrals, central.index()),
             Some(Event::Output(output)) => prefetch(&self.senders, output.index()),
-            Some(Event::Nic(nic)) => prefetch(&self.nics, nic.index()),
+            Some(Event::Nic(nic)) => self.nics.prefetch(nic),
             Some(Event::Delivery(packet)) => self.kernel.packets.prefetch(packet),
             Some(Event::Arrival(_) | Event::Injection(_)) | None => {}
         }
@@ -54,15 +54,15 @@ impl<V: Variant> Fabric<V> {
     #[inline]
     pub(super) fn prefetch_arrival(&self, &(port, id): &(InputId, PacketId)) {
         self.kernel.packets.prefetch(id);
-        prefetch(&self.inputs, port.index());
-        self.input_fifos.prefetch_any_push(port.index());
+        prefetch(&self.switches.inputs, port.index());
+        self.switches.input_fifos.prefetch_any_push(port.index());
     }
 
     /// Prefetches the data that decide on the route of a packet.
     #[inline]
     pub(super) fn prefetch_route(&self, arrival: Option<&(InputId, PacketId)>) {
         if let Some(&(port, id)) = arrival {
-            let switch = self.inputs[port.index()].switch;
+            let switch = self.switches[port].switch;
             let dst = self.kernel.packets[id].dst;
             self.next_hops.prefetch(switch, dst);
         }
@@ -74,17 +74,22 @@ impl<V: Variant> Fabric<V> {
     pub(super) fn prefetch_central(&self, id: PacketId) {
         if let Some(&(central, queue, id)) = self.central_ready.peek(FAR) {
             self.kernel.packets.prefetch(id);
-            prefetch(&self.centrals, central.index());
-            self.central_buffers
+            prefetch(&self.switches.centrals, central.index());
+            self.switches
+                .central_buffers
                 .fifos
                 .prefetch_push(central.index(), queue as usize);
-            self.central_buffers
+            self.switches
+                .central_buffers
                 .credits
                 .prefetch_ledger(central.index(), queue as usize);
         }
         let output = self.kernel.packets[id].output.index();
-        prefetch(&self.outputs, output);
-        self.output_buffers.credits.prefetch_ledger(output, 0);
+        prefetch(&self.switches.outputs, output);
+        self.switches
+            .output_buffers
+            .credits
+            .prefetch_ledger(output, 0);
     }
 
     /// Prefetches the data for the next headers in output buffers.
@@ -93,7 +98,10 @@ impl<V: Variant> Fabric<V> {
         if let Some(&(output, id)) = self.output_ready.peek(FAR) {
             self.kernel.packets.prefetch(id);
             prefetch(&self.senders, output.index());
-            self.output_buffers.fifos.prefetch_any_push(output.index());
+            self.switches
+                .output_buffers
+                .fifos
+                .prefetch_any_push(output.index());
         }
     }
 
@@ -102,15 +110,23 @@ impl<V: Variant> Fabric<V> {
     pub(super) fn prefetch_target(&self, port: InputId, id: PacketId) {
         let Packet { output, vl, .. } = self.kernel.packets[id];
         if port.mport() == output.mport() {
-            prefetch(&self.outputs, output.index());
-            self.output_buffers
+            prefetch(&self.switches.outputs, output.index());
+            self.switches
+                .output_buffers
                 .credits
                 .prefetch_ledger(output.index(), 0);
         } else {
-            let central = self.central_between(port, output, || id).index();
-            prefetch(&self.centrals, central);
-            let queue = self.central_queue(output, vl);
-            self.central_buffers.credits.prefetch_ledger(central, queue);
+            let central = self
+                .switches
+                .central_links
+                .between::<V>(port, output, || id)
+                .index();
+            prefetch(&self.switches.centrals, central);
+            let queue = self.switches.central_queue(output, vl);
+            self.switches
+                .central_buffers
+                .credits
+                .prefetch_ledger(central, queue);
         }
     }
 
@@ -118,14 +134,17 @@ impl<V: Variant> Fabric<V> {
     #[inline]
     pub(super) fn prefetch_nic(&self, i: usize) {
         if let Some(&nic) = self.work.dirty_nics.get(i + FAR_PARTS) {
-            prefetch(&self.nics, nic.index());
-            self.send_queues.credits.prefetch_ledger(nic.index(), 0);
+            self.nics.prefetch(nic);
+            self.nics
+                .send_queues
+                .credits
+                .prefetch_ledger(nic.index(), 0);
         }
         if let Some(&nic) = self.work.dirty_nics.get(i + NEAR_PARTS) {
-            prefetch(&self.nics[nic.index()].queues, 0);
+            prefetch(&self.nics[nic].queues, 0);
         }
         if let Some(&nic) = self.work.dirty_nics.get(i + NEAR_PARTS / 2) {
-            let nic = &self.nics[nic.index()];
+            let nic = &self.nics[nic];
             let first = from_on(nic.waiting_sls, nic.next).trailing_zeros() as usize;
             if let Some(queue) = nic.queues.get(first) {
                 self.kernel.messages.prefetch(queue.first());
@@ -137,8 +156,8 @@ impl<V: Variant> Fabric<V> {
     #[inline]
     pub(super) fn prefetch_request(&self, i: usize) {
         if let Some(&port) = self.work.dirty_inputs.get(i + FAR_PARTS) {
-            prefetch(&self.inputs, port.index());
-            self.input_fifos.prefetch_far_heads(port.index());
+            prefetch(&self.switches.inputs, port.index());
+            self.switches.input_fifos.prefetch_far_heads(port.index());
         }
         if let Some(&port) = self.work.dirty_inputs.get(i + NEAR_PARTS)
             && let Some(head) = self.first_head(port)
@@ -150,15 +169,16 @@ impl<V: Variant> Fabric<V> {
     /// The head that an input buffer looks at first.
     #[inline]
     fn first_head(&self, port: InputId) -> Option<PacketId> {
-        let input = &self.inputs[port.index()];
+        let input = &self.switches[port];
         if input.ready == 0 {
             return None;
         }
-        let vl = match self.blocking_vl(port) {
+        let vl = match self.switches.blocking_vl::<V>(port) {
             Some(vl) => vl as u32,
             None => first_from(input.ready.into(), input.next),
         };
         let head = self
+            .switches
             .input_fifos
             .head(&input.heads, port.index(), vl as usize);
         Some(head)
@@ -167,10 +187,10 @@ impl<V: Variant> Fabric<V> {
     /// Prefetches the data for the central buffers behind place `i` of the list of phase 5.
     #[inline]
     pub(super) fn prefetch_central_request(&self, i: usize) {
-        let fifos = &self.central_buffers.fifos;
+        let fifos = &self.switches.central_buffers.fifos;
         // Only the first queues: a hint need not be right.
         let next = |central: CentralId| {
-            let central = &self.centrals[central.index()];
+            let central = &self.switches[central];
             let pointer = central.next.min(64) as u8;
             (central.ready != 0).then(|| first_from(central.ready, pointer) as usize)
         };
@@ -193,22 +213,34 @@ impl<V: Variant> Fabric<V> {
         if let Some(&output) = self.work.dirty_outputs.get(i + FAR_PARTS) {
             let at = output.index();
             prefetch(&self.senders, at);
-            prefetch(&self.outputs, at);
-            self.schedulers.prefetch(at);
+            prefetch(&self.switches.outputs, at);
+            self.switches.schedulers.prefetch(at);
             self.links.prefetch(output);
-            let (fifos, buffer) =
-                fifos_of(&self.output_buffers, &self.send_queues, self.ports, output);
+            let (fifos, buffer) = fifos_of(
+                &self.switches.output_buffers,
+                &self.nics.send_queues,
+                self.ports,
+                output,
+            );
             fifos.prefetch_far_heads(buffer);
             match output.nic(self.ports) {
-                None => self.output_buffers.credits.prefetch_ledger(at, 0),
-                Some(nic) => self.send_queues.credits.prefetch_ledger(nic.index(), 0),
+                None => self.switches.output_buffers.credits.prefetch_ledger(at, 0),
+                Some(nic) => self
+                    .nics
+                    .send_queues
+                    .credits
+                    .prefetch_ledger(nic.index(), 0),
             }
         }
         if let Some(&output) = self.work.dirty_outputs.get(i + NEAR_PARTS) {
             // Every one may be a candidate.
             let sender = &self.senders[output.index()];
-            let (fifos, buffer) =
-                fifos_of(&self.output_buffers, &self.send_queues, self.ports, output);
+            let (fifos, buffer) = fifos_of(
+                &self.switches.output_buffers,
+                &self.nics.send_queues,
+                self.ports,
+                output,
+            );
             let mut ready = sender.ready;
             while ready != 0 {
                 let vl = ready.trailing_zeros() as usize;
@@ -226,7 +258,7 @@ impl<V: Variant> Fabric<V> {
                 let message = self.kernel.packets[head].message;
                 self.kernel.messages.prefetch(message);
             }
-            prefetch(&self.nics, nic.index());
+            self.nics.prefetch(nic);
         }
     }
 }

@@ -48,14 +48,14 @@ impl<V: Variant> Fabric<V> {
                 self.prefetch_central(id);
             }
             self.catch_up_central(central);
-            self.central_buffers.fifos.push(
+            self.switches.central_buffers.fifos.push(
                 &mut [],
                 central.index(),
                 queue as usize,
                 id,
                 &mut self.kernel.packets,
             );
-            *self.ready_word(central, queue / 64) |= 1 << (queue % 64);
+            *self.switches.ready_word(central, queue / 64) |= 1 << (queue % 64);
             self.touch_central(central);
         }
         while let Some((output, id)) = self.output_ready.pop(self.kernel.now) {
@@ -66,9 +66,13 @@ impl<V: Variant> Fabric<V> {
             let vl = usize::from(self.kernel.packets[id].vl);
             self.kernel.packets[id].ready = self.kernel.now;
             let heads = &mut self.senders[output.index()].heads;
-            self.output_buffers
-                .fifos
-                .push(heads, output.index(), vl, id, &mut self.kernel.packets);
+            self.switches.output_buffers.fifos.push(
+                heads,
+                output.index(),
+                vl,
+                id,
+                &mut self.kernel.packets,
+            );
             self.packet_ready_at_output(output, vl);
         }
     }
@@ -103,7 +107,7 @@ impl<V: Variant> Fabric<V> {
     /// input buffer, which it had before.
     #[inline]
     fn route(&mut self, port: InputId, id: PacketId) -> u8 {
-        let switch = self.inputs[port.index()].switch;
+        let switch = self.switches[port].switch;
         let Packet {
             dst, sl, vl, class, ..
         } = self.kernel.packets[id];
@@ -114,8 +118,8 @@ impl<V: Variant> Fabric<V> {
             dst,
             now: self.kernel.now,
             occupancy: Queues {
-                buffers: &mut self.output_buffers,
-                waiting: &self.waiting,
+                buffers: &mut self.switches.output_buffers,
+                waiting: &self.switches.waiting,
                 now: self.kernel.now,
             },
         });
@@ -135,7 +139,7 @@ impl<V: Variant> Fabric<V> {
         let packet = &mut self.kernel.packets[id];
         (packet.output, packet.vl, packet.class) = (next.output, behind.vl, behind.class);
         if V::ANY_RULE {
-            self.central_links.routed(port, next.output, id);
+            self.switches.central_links.routed(port, next.output, id);
         }
         vl
     }
@@ -147,7 +151,7 @@ impl<V: Variant> Fabric<V> {
         packet.ready = self.kernel.now;
         let (output, vl) = (packet.output, usize::from(vl));
         if V::ANY_RULE {
-            self.waiting[output.index()] += u32::from(packet.credits);
+            self.switches.waiting[output.index()] += u32::from(packet.credits);
         }
         let observers = &mut self.kernel.observers;
         observers.queued(self.kernel.now, output, || packet.seen(id));
@@ -164,9 +168,9 @@ impl<V: Variant> Fabric<V> {
             self.prefetch_target(port, id);
         }
         self.catch_up_input(port);
-        let input = &mut self.inputs[port.index()];
+        let input = &mut self.switches.inputs[port.index()];
         input.ready |= 1 << vl;
-        self.input_fifos.push(
+        self.switches.input_fifos.push(
             &mut input.heads,
             port.index(),
             vl,

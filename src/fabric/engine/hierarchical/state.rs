@@ -1,5 +1,5 @@
 //! The state of the parts that act in the phases: input buffers, central buffers,
-//! outputs, links and NICs. The phases themselves, and the FIFOs and credits of the buffers
+//! outputs and links. The phases themselves, and the FIFOs and credits of the buffers
 //! ([`fifos`](super::fifos), [`ledgers`](super::ledgers)), are elsewhere.
 
 use super::fifos::{Heads, NEAR_VLS};
@@ -7,7 +7,6 @@ use crate::engine::calendar::Wake;
 use crate::engine::counters::LinkCounts;
 use crate::engine::far_end::FarEnd;
 use crate::engine::ids::{CentralId, InputId, OutputId};
-use crate::engine::nic::MessageQueue;
 use crate::engine::pool::PacketId;
 use crate::ids::{SwitchId, SwitchPort};
 use crate::spec::Tick;
@@ -155,22 +154,6 @@ impl Output {
             sent: LinkCounts::default(),
         }
     }
-}
-
-/// The application side of a NIC.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Nic {
-    /// The queue of each SL, up to the last SL in use. Not used with congestion control.
-    pub queues: Vec<MessageQueue>,
-    /// SLs with a message, a bit each.
-    pub waiting_sls: u32,
-    /// SL after the one whose packet moved to the send queue last.
-    pub next: u8,
-    pub wake: Wake,
-    /// The NIC waits for credits: the next packet that leaves the send queue must wake it.
-    pub waiting: bool,
-    /// It is listed for phase 3.
-    pub dirty: bool,
 }
 
 /// All parts at the ends of links.

@@ -13,11 +13,11 @@ impl<V: Variant> Fabric<V> {
     /// Sets all counts to 0. A credit wait that has not ended counts from the next tick.
     pub(super) fn restart_counting(&mut self) {
         self.kernel.observers.counters.restart(self.kernel.now);
-        self.turns.restart();
+        self.switches.turns.restart();
         if let Some(power) = &mut self.kernel.power {
             power.restart(self.kernel.now);
         }
-        for (output, link) in self.outputs.iter_mut().zip(&mut self.senders) {
+        for (output, link) in self.switches.outputs.iter_mut().zip(&mut self.senders) {
             output.sent = LinkCounts::default();
             if link.blocked_since != Tick::MAX {
                 link.blocked_since = self.kernel.now + 1;
@@ -28,16 +28,20 @@ impl<V: Variant> Fabric<V> {
     /// The counts up to and including the present tick.
     pub(super) fn collect_stats(&self) -> FabricStats {
         let counters = &self.kernel.observers.counters;
-        counters.stats(self.kernel.now, self.count_links(), self.turns.stats())
+        counters.stats(
+            self.kernel.now,
+            self.count_links(),
+            self.switches.turns.stats(),
+        )
     }
 
     /// The counts of the links up to and including the present tick.
     pub(super) fn count_links(&self) -> Vec<LinkStats> {
-        OutputId::nics_first(self.ports, self.outputs.len())
+        OutputId::nics_first(self.ports, self.switches.outputs.len())
             .filter(|output| self.senders[output.index()].to.is_connected())
             .map(|output| {
                 let at = output.index();
-                let (link, sent) = (&self.senders[at], &self.outputs[at].sent);
+                let (link, sent) = (&self.senders[at], &self.switches.outputs[at].sent);
                 // The present tick counts too.
                 let (since, now) = (link.blocked_since, self.kernel.now + 1);
                 let out = self.kernel.outage_ticks(output, since, now);

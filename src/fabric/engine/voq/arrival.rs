@@ -64,9 +64,9 @@ impl<V: Variant> Fabric<V> {
             fecn: packet.fecn,
             last: origin.last,
         };
-        let Answers { ack, cnp_bytes } = self.answering.answers(packet.dst, received);
+        let Answers { ack, cnp_bytes } = self.nics.answering.answers(packet.dst, received);
         let ack = ack.map(|becn| Answer {
-            bytes: self.ack_bytes,
+            bytes: self.nics.ack_bytes,
             is_cnp: false,
             becn,
         });
@@ -126,7 +126,7 @@ impl<V: Variant> Fabric<V> {
             becn,
         };
         self.origins.set(id, origin);
-        let state = &mut self.nics[src.index()];
+        let state = &mut self.nics[src];
         let queue = if is_cnp {
             &mut state.cnps
         } else {

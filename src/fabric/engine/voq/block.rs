@@ -72,7 +72,7 @@ impl<V: Variant> Fabric<V> {
             post.return_credits(block, first, credits);
             return None;
         }
-        let apart = V::part_mut(&mut self.flows);
+        let apart = V::part_mut(&mut self.switches.flows);
         let (links, drain, now) = (&mut self.links, &self.drain, self.kernel.now);
         flows::return_credits(apart, links, (upstream, flow), credit_return, drain, now)
     }

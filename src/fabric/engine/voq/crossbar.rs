@@ -78,7 +78,7 @@ impl<V: Variant> Fabric<V> {
         let port = &mut self.outputs[output.index()];
         if port.room < wanted {
             let add = |_, credits| port.room += credits;
-            self.buffer_returns[output.index()].apply(&self.drain, self.kernel.now, add);
+            self.switches.buffer_returns[output.index()].apply(&self.drain, self.kernel.now, add);
         }
         port.room
     }
@@ -101,7 +101,7 @@ impl<V: Variant> Fabric<V> {
             return;
         }
         let waiting_vls = port.waiting_vls;
-        let may_be_sole = shortcut == Shortcut::Allowed && !self.has_flows();
+        let may_be_sole = shortcut == Shortcut::Allowed && !self.switches.has_flows();
         let is_sole = may_be_sole && waiting_vls.is_power_of_two();
         if is_sole && self.grant_sole_request(output) {
             return;
@@ -122,7 +122,7 @@ impl<V: Variant> Fabric<V> {
             }
             return;
         }
-        let pick = self.switch_arbiters.pick(at, requests.candidates);
+        let pick = self.switches.arbiters.pick(at, requests.candidates);
         let in_port = requests.in_ports[usize::from(pick.vl)];
         if V::IS_WATCHED {
             self.report_others(output, waiting_vls, pick.vl, in_port);
@@ -149,7 +149,7 @@ impl<V: Variant> Fabric<V> {
     /// Looks at the VoQs that request `output` on any of the VLs of the bit set `waiting_vls`.
     #[inline(always)]
     fn requests(&mut self, output: OutputId, waiting_vls: u32) -> Requests {
-        let room = if self.output_buffer_may_fill() {
+        let room = if self.switches.output_buffer_may_fill() {
             self.room(output, self.largest)
         } else {
             u16::MAX
@@ -165,7 +165,7 @@ impl<V: Variant> Fabric<V> {
         while rest != 0 {
             let vl = rest.trailing_zeros() as usize;
             rest &= rest - 1;
-            let found = if self.has_flows() {
+            let found = if self.switches.has_flows() {
                 self.first_eligible_by_flow(output, vl, room, &mut requests)
             } else {
                 self.first_eligible(output, vl, room, &mut requests)
@@ -201,7 +201,7 @@ impl<V: Variant> Fabric<V> {
         while let Some(in_port) = heads.first_from(pointer) {
             heads.remove(in_port);
             let input = in_port.input(first_input);
-            let free_at = self.inputs_free[input.index()].tick;
+            let free_at = self.switches.inputs_free[input.index()].tick;
             let needs = if fits_all {
                 1
             } else {
@@ -230,7 +230,7 @@ impl<V: Variant> Fabric<V> {
             }
             if room < needs {
                 let missing = u32::from(needs - room);
-                let due = self.buffer_returns[at].tick_of(&self.drain, 0, missing);
+                let due = self.switches.buffer_returns[at].tick_of(&self.drain, 0, missing);
                 eligible_at = eligible_at.max(due.unwrap_or(now));
             }
             requests.retry_at = requests.retry_at.min(eligible_at);
@@ -245,7 +245,7 @@ impl<V: Variant> Fabric<V> {
     #[inline(always)]
     fn grant_sole_request(&mut self, output: OutputId) -> bool {
         let (now, at) = (self.kernel.now, output.index());
-        let output_buffer_may_fill = self.output_buffer_may_fill();
+        let output_buffer_may_fill = self.switches.output_buffer_may_fill();
         let port = &mut self.outputs[at];
         let vl = port.waiting_vls.trailing_zeros();
         let output_vl = self.links.vl(output, vl as u8);
@@ -256,8 +256,8 @@ impl<V: Variant> Fabric<V> {
             return false;
         }
         let input = in_port.input(port.first_input);
-        let reader = &self.inputs[input.index()];
-        let free_at = self.inputs_free[input.index()].tick;
+        let reader = &self.switches[input];
+        let free_at = self.switches.inputs_free[input.index()].tick;
         let is_busy = free_at > now + self.stages.allocation;
         let observers = &mut self.kernel.observers;
         if is_busy {
@@ -269,7 +269,7 @@ impl<V: Variant> Fabric<V> {
             self.wake_output(output, free_at - self.stages.allocation);
             return true;
         }
-        let pick = self.switch_arbiters.pick(at, port.waiting_vls);
+        let pick = self.switches.arbiters.pick(at, port.waiting_vls);
         if reader.queues == 1 {
             port.grant = pick;
             self.start_crossing(input, output);
@@ -285,7 +285,7 @@ impl<V: Variant> Fabric<V> {
         let port = &mut self.outputs[output.index()];
         (port.grant, port.granted_to) = (pick, in_port);
         let input = in_port.input(port.first_input);
-        let grants = &mut self.inputs[input.index()].grants;
+        let grants = &mut self.switches[input].grants;
         if grants.is_empty() {
             self.work.granted_inputs.push(input);
         }
@@ -303,8 +303,8 @@ impl<V: Variant> Fabric<V> {
     ) -> u16 {
         let kept = self.links.head_credits_mut((output, vl as u8), in_port);
         if *kept == 0 {
-            let queue = self.inputs[input.index()].queue(out_port, self.vls, vl);
-            *kept = self.kernel.packets[self.queues[queue].fifo.head].credits;
+            let queue = self.switches[input].queue(out_port, self.vls, vl);
+            *kept = self.kernel.packets[self.switches.queues[queue].fifo.head].credits;
         }
         *kept
     }
@@ -315,7 +315,7 @@ impl<V: Variant> Fabric<V> {
     pub(super) fn accept(&mut self) {
         for i in 0..self.work.granted_inputs.len() {
             let input = self.work.granted_inputs[i];
-            let state = &mut self.inputs[input.index()];
+            let state = &mut self.switches[input];
             let mut grants = std::mem::replace(&mut state.grants, Ports::NONE);
             let first_output = state.first_output;
             let Some(accepted) = grants.first_from(state.pointer) else {

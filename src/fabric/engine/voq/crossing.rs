@@ -64,20 +64,22 @@ impl<V: Variant> Fabric<V> {
     /// and both crossbar ports. Decides when its flits cross, leave by the link and arrive.
     #[inline(always)]
     pub(super) fn start_crossing(&mut self, input: InputId, output: OutputId) {
-        let (now, output_buffer_may_fill) = (self.kernel.now, self.output_buffer_may_fill());
+        let (now, output_buffer_may_fill) =
+            (self.kernel.now, self.switches.output_buffer_may_fill());
         let of_flow = self.bring_forward(input, output);
         let timing = LinkTiming::at(now, &self.stages, &self.drain);
         let port = &mut self.outputs[output.index()];
-        let reader = &mut self.inputs[input.index()];
+        let reader = &mut self.switches.inputs[input.index()];
         let pick: Pick = port.grant;
-        let queue = &mut self.queues[reader.queue(port.out_port, self.vls, pick.vl.into())];
+        let queue =
+            &mut self.switches.queues[reader.queue(port.out_port, self.vls, pick.vl.into())];
         let id = queue.fifo.head;
         let packet = &mut self.kernel.packets[id];
         let output_vl = self.links.vl_mut(output, pick.vl);
         output_vl.credits -= of_flow.unwrap_or(packet.credits);
         leave_queue(packet, queue, (reader, port), (output_vl, pick.vl));
         self.links.head_left((output, pick.vl), reader.in_port);
-        let arbiters = &mut self.switch_arbiters;
+        let arbiters = &mut self.switches.arbiters;
         arbiters.advance(output.index(), pick, packet.bytes.into());
         let (upstream, joined_at) = (reader.upstream, packet.waiting_since);
         // Behind the head of a FIFO, it waited for the output of that head.
@@ -89,7 +91,7 @@ impl<V: Variant> Fabric<V> {
             delay += mark((packet, id), queue, reader.rate, congestion, observers, now);
         }
 
-        let reader_free = &mut self.inputs_free[input.index()];
+        let reader_free = &mut self.switches.inputs_free[input.index()];
         let crossing = cross(packet, reader_free, &mut port.free_at, timing);
         let credit_return = crossing.credit_return(delay, packet);
         let to = (upstream, Flow::new(packet.buffer_vl, packet.dst));
@@ -113,7 +115,7 @@ impl<V: Variant> Fabric<V> {
         observers.started(&mut port.sent, transfer, || packet.seen(id));
         if output_buffer_may_fill {
             self.routes.granted(output, packet.credits);
-            let returns = &mut self.buffer_returns[output.index()];
+            let returns = &mut self.switches.buffer_returns[output.index()];
             take_room(port, returns, packet.credits, &leaves, now);
         }
         let came_on = std::mem::replace(&mut packet.buffer_vl, pick.vl);
@@ -163,7 +165,7 @@ impl<V: Variant> Fabric<V> {
         let length = packet.length();
         let delay = 1 + self.links.latency(output);
         let (credits, vl) = (packet.credits, packet.buffer_vl);
-        let Some(rate) = self.sink_rate.filter(|_| !V::PLAIN) else {
+        let Some(rate) = self.nics.sink_rate.filter(|_| !V::PLAIN) else {
             let credit_return = CreditReturn::leaving(&packet.schedule.later(delay), credits, vl);
             self.return_from_sink(output, credit_return);
             return;
@@ -175,7 +177,7 @@ impl<V: Variant> Fabric<V> {
             return;
         }
         let (rates, arrives) = (&self.drain.rates, &packet.schedule);
-        let receiver = &mut self.nics[nic.index()];
+        let receiver = &mut self.nics[nic];
         let start = arrives.header().max(receiver.sink_free.tick);
         let (leaves, free) = arrives.served(rates, rate, receiver.sink_free, start, length);
         receiver.sink_free = free;

@@ -21,7 +21,7 @@ pub(in crate::engine) type Holders = BTreeMap<(InputId, u8), (BTreeSet<usize>, u
 impl<V: Variant> Fabric<V> {
     /// A cycle of packets that can never move, if there is one.
     pub(super) fn find_deadlock(&mut self) -> Option<Deadlock> {
-        if self.has_flows() {
+        if self.switches.has_flows() {
             return self.find_deadlock_by_flow();
         }
         let (mut holders, mut waiting) = (Holders::new(), BTreeMap::new());
@@ -32,9 +32,9 @@ impl<V: Variant> Fabric<V> {
 
     /// Adds the credits that packets hold.
     pub(super) fn add_held(&self, holders: &mut Holders) {
-        for queue in 0..self.queues.len() {
-            let input = self.input_of(queue);
-            let mut at = self.queues[queue].fifo.head;
+        for queue in 0..self.switches.queues.len() {
+            let input = self.switches.input_of(queue);
+            let mut at = self.switches.queues[queue].fifo.head;
             while at != PacketId::NONE {
                 let packet = &self.kernel.packets[at];
                 let held = holders.entry((input, packet.buffer_vl)).or_default();
@@ -44,7 +44,7 @@ impl<V: Variant> Fabric<V> {
             }
         }
         // A packet behind the head of a FIFO waits for that head, which is in one of these VoQs.
-        for packet in self.behind_heads() {
+        for packet in self.switches.behind_heads(&self.kernel.packets) {
             let held = holders.entry((packet.input, packet.buffer_vl)).or_default();
             held.1 += u32::from(packet.credits);
         }
@@ -56,8 +56,8 @@ impl<V: Variant> Fabric<V> {
         holders: &Holders,
         waiting: &mut BTreeMap<usize, Vec<usize>>,
     ) {
-        for queue in 0..self.queues.len() {
-            if self.queues[queue].fifo.head != PacketId::NONE
+        for queue in 0..self.switches.queues.len() {
+            if self.switches.queues[queue].fifo.head != PacketId::NONE
                 && let Some(waits_for) = self.waits_for(queue, holders)
             {
                 waiting.insert(queue, waits_for);
@@ -68,7 +68,7 @@ impl<V: Variant> Fabric<V> {
     /// The VoQs that hold the credits which the head of `queue` waits for. `None` if the head has
     /// credits, or if some are sure to come.
     fn waits_for(&mut self, queue: usize, holders: &Holders) -> Option<Vec<usize>> {
-        let packet = self.kernel.packets[self.queues[queue].fifo.head];
+        let packet = self.kernel.packets[self.switches.queues[queue].fifo.head];
         let (output, vl) = (packet.output, packet.vl);
         let port = &self.outputs[output.index()];
         if port.to.is_nic() {
@@ -82,19 +82,13 @@ impl<V: Variant> Fabric<V> {
         let (held_by, held) = holders.get(&(peer, vl))?;
         // The other credits belong to packets on their way into the buffer.
         let found = u32::from(free) + held;
-        (found == self.buffer_credits[usize::from(vl)]).then(|| held_by.iter().copied().collect())
-    }
-
-    /// In-port that `queue` belongs to.
-    pub(super) fn input_of(&self, queue: usize) -> InputId {
-        let inputs = &self.inputs;
-        let behind = inputs.partition_point(|input| input.first_queue as usize <= queue);
-        InputId::new(behind as u32 - 1)
+        (found == self.switches.buffer_credits[usize::from(vl)])
+            .then(|| held_by.iter().copied().collect())
     }
 
     /// The head of `queue`, for the report.
     pub(super) fn describe_head(&self, queue: usize) -> Waiting {
-        self.describe_packet(&self.kernel.packets[self.queues[queue].fifo.head])
+        self.describe_packet(&self.kernel.packets[self.switches.queues[queue].fifo.head])
     }
 
     /// `packet`, which waits in an input buffer, for the report.

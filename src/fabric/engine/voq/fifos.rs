@@ -6,10 +6,10 @@
 //! end of phase 6. So grants, credits and arbiters know of VoQs only.
 
 use super::flows::{Flow, FlowTable};
-use super::packet::Packet;
+use super::packet::{Packet, Packets};
 use super::state::Queue;
 use crate::engine::ids::InputId;
-use crate::engine::pool::{PacketId, Pool};
+use crate::engine::pool::PacketId;
 use crate::engine::variant::Variant;
 use crate::ids::NicId;
 use crate::prefetch::prefetch;
@@ -115,7 +115,7 @@ impl Fifos {
         id: PacketId,
         at: FifoAt,
         of_vls: &mut VlFifos,
-        packets: &mut Pool<PacketId, Packet<V>>,
+        packets: &mut Packets<V>,
     ) -> bool {
         let Places::PerVl(fifos) = &mut self.places else {
             return self.join_flow(id, at, packets);
@@ -131,7 +131,7 @@ impl Fifos {
         &mut self,
         id: PacketId,
         (input, came_on, dst): FifoAt,
-        packets: &mut Pool<PacketId, Packet<V>>,
+        packets: &mut Packets<V>,
     ) -> bool {
         let Places::PerFlow(tables) = &mut self.places else {
             return true;
@@ -151,7 +151,7 @@ impl Fifos {
         &mut self,
         at: FifoAt,
         of_vls: &mut VlFifos,
-        packets: &mut Pool<PacketId, Packet<V>>,
+        packets: &mut Packets<V>,
     ) -> Option<PacketId> {
         let Places::PerVl(fifos) = &mut self.places else {
             return self.flow_granted(at, packets);
@@ -168,7 +168,7 @@ impl Fifos {
     fn flow_granted<V: Variant>(
         &mut self,
         (input, came_on, dst): FifoAt,
-        packets: &mut Pool<PacketId, Packet<V>>,
+        packets: &mut Packets<V>,
     ) -> Option<PacketId> {
         let Places::PerFlow(tables) = &mut self.places else {
             return None;
@@ -187,7 +187,7 @@ impl Fifos {
     /// The packets behind the heads.
     pub(super) fn behind_heads<'a, V: Variant>(
         &'a self,
-        packets: &'a Pool<PacketId, Packet<V>>,
+        packets: &'a Packets<V>,
     ) -> impl Iterator<Item = &'a Packet<V>> {
         let or_none = |id| (id != PacketId::NONE).then_some(id);
         let (per_vl, per_flow) = match &self.places {
@@ -205,7 +205,7 @@ impl Fifos {
 
 /// Takes the first packet out of a queue that has one.
 #[inline(always)]
-fn take_first<V: Variant>(queue: &mut Queue, packets: &mut Pool<PacketId, Packet<V>>) -> PacketId {
+fn take_first<V: Variant>(queue: &mut Queue, packets: &mut Packets<V>) -> PacketId {
     let first = queue.head;
     queue.head = std::mem::replace(&mut packets[first].next, PacketId::NONE);
     first

@@ -39,7 +39,7 @@ impl<V: Variant> Fabric<V> {
     fn accept_in(&mut self, iteration: Iteration, rule: AllocationRule) {
         for i in 0..self.work.granted_inputs.len() {
             let input = self.work.granted_inputs[i];
-            let state = &mut self.inputs[input.index()];
+            let state = &mut self.switches[input];
             let mut grants = std::mem::replace(&mut state.grants, Ports::NONE);
             let (first_output, in_port, pointer) =
                 (state.first_output, state.in_port, state.pointer);
@@ -69,7 +69,7 @@ impl<V: Variant> Fabric<V> {
             let of_output = self.links.vl(output, vl).pointer;
             self.start_crossing(input, output);
             if !iteration.is_first {
-                self.inputs[input.index()].pointer = pointer;
+                self.switches[input].pointer = pointer;
                 self.links.vl_mut(output, vl).pointer = of_output;
             }
         }

@@ -27,8 +27,8 @@ impl<V: Variant> Fabric<V> {
         };
         let (message, queue) = ((message, id), (vl.into(), vl));
         let messages = &mut kernel.messages;
-        if self.queue_pairs.append(message, queue, messages, flow) {
-            self.nics[src.index()].waiting_vls |= 1 << vl;
+        if self.nics.queue_pairs.append(message, queue, messages, flow) {
+            self.nics[src].waiting_vls |= 1 << vl;
         }
     }
 
@@ -40,13 +40,13 @@ impl<V: Variant> Fabric<V> {
         (nic, vl, place): (NicId, usize, Place),
         last: bool,
     ) -> (MessageId, u32) {
-        let key = self.queue_pairs.waiting(nic, vl).at(place).key();
+        let key = self.nics.queue_pairs.waiting(nic, vl).at(place).key();
         let messages = &mut self.kernel.messages;
-        let cut = self.queue_pairs.cut((nic, vl, place), messages, last);
+        let cut = self.nics.queue_pairs.cut((nic, vl, place), messages, last);
         if cut.exhausted {
             self.work.exhausted.push((nic, key));
-            if self.queue_pairs.remove(nic, vl, place) {
-                self.nics[nic.index()].waiting_vls &= !(1 << vl);
+            if self.nics.queue_pairs.remove(nic, vl, place) {
+                self.nics[nic].waiting_vls &= !(1 << vl);
             }
         }
         (cut.message, cut.index)

@@ -33,6 +33,7 @@ mod link;
 mod mail;
 mod messages;
 mod nic;
+mod nics;
 mod packet;
 mod ports;
 mod power;
@@ -42,21 +43,20 @@ mod route;
 mod schedule;
 mod state;
 mod statistics;
+mod switches;
 
-use self::arbiter::Arbiters;
 pub(super) use self::block::lookahead;
-use self::credit_returns::{CreditReturns, Crossbar, DrainRates};
+use self::credit_returns::{Crossbar, DrainRates};
 use self::deadlock::Holders;
-use self::fifos::Fifos;
-use self::flows::Flows;
 use self::layout::Rates;
 use self::link::Links;
 use self::mail::{Arrival, Credits};
+use self::nics::Nics;
 use self::packet::{Origins, Packet};
-use self::rate::SubTick;
 use self::route::Routes;
-use self::state::{Input, Nic, Output, OutputQueue};
+use self::state::Output;
 use self::statistics::Pending;
+use self::switches::Switches;
 use super::bits::{Divisor, push_quickly};
 use super::blocks::post::Post;
 use super::calendar::{ShortBucket, wheel_events};
@@ -64,7 +64,6 @@ use super::congestion::Congestion;
 use super::deadlock::{Deadlock, Waiting};
 use super::ids::{InputId, OutputId};
 use super::kernel::{Kernel, SwitchModel};
-use super::nic::{Answering, QueuePairs};
 use super::pool::PacketId;
 use super::power::LinkPowers;
 use super::variant::Variant;
@@ -73,11 +72,9 @@ use crate::prefetch::PREFETCH_PORTS;
 use crate::routing::Router;
 use crate::series::PortVlSample;
 use crate::spec::Stages;
-use crate::spec::voq::Allocator;
 use crate::spec::{FabricSpec, SpecError, Tick, Units, Voq};
 use crate::stats::{FabricStats, LinkStats};
 use crate::workload::{Message, Workload};
-use flitwise_base::units::Ratio;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -91,47 +88,20 @@ pub(super) struct Fabric<V: Variant> {
     vls: usize,
     /// Ports of all switches.
     ports: usize,
-    answering: Answering,
-    /// Length of an ACK on the wire in bytes.
-    ack_bytes: u32,
     /// Credits of the largest packet.
     largest: u16,
     /// Credits of the largest data packet or CNP.
     largest_but_acks: u16,
-    /// Per VL: credits of an input buffer.
-    buffer_credits: Vec<u32>,
     drain: DrainRates,
-    /// Per NIC: index of the rate of its send engine.
-    send_rates: Vec<u8>,
-    /// Index of the rate of the sinks; `None` if a flit leaves in the tick of its arrival.
-    sink_rate: Option<u8>,
-
-    // The parts, numbered as in `layout`.
-    inputs: Vec<Input<V>>,
-    /// Per in-port: sub-tick time from which the crossbar port that reads its buffer is free. They lie side by side,
-    /// because an output looks at the in-ports of all its heads.
-    inputs_free: Vec<SubTick>,
-    outputs: Vec<Output>,
-    nics: Vec<Nic>,
-    queue_pairs: QueuePairs,
-    /// VoQs, numbered as [`Input::queue`] says.
-    queues: Vec<OutputQueue>,
-    /// FIFOs, if input buffers have them; the VoQs then hold their heads.
-    fifos: Option<Box<Fifos>>,
-    /// The state that keeps hot flows apart from the others, if input buffers do that.
-    flows: Option<Box<Flows<V>>>,
-    /// `None`: one iteration of iSLIP.
-    allocator: Option<Allocator>,
-    switch_arbiters: Arbiters,
-    nic_arbiters: Arbiters,
-
-    links: Links<V>,
-    /// Output buffers of switches may be too full for a packet: see `layout::output_buffer_may_fill`.
-    output_buffer_may_fill: bool,
     /// The fabric has more than [`PREFETCH_PORTS`] ports: see `prefetch`.
     prefetching: bool,
-    /// Per output: credits of its own buffer that are on their way back.
-    buffer_returns: Vec<CreditReturns<V>>,
+
+    // The parts, numbered as in `layout`.
+    switches: Switches<V>,
+    nics: Nics,
+    /// The sending ends of links: of switches, then of NICs.
+    outputs: Vec<Output>,
+    links: Links<V>,
 
     routes: Routes,
     origins: Origins,
@@ -189,12 +159,6 @@ wheel_events! {
 const MOST_BUCKETS: u64 = 1 << 14;
 
 impl<V: Variant> Fabric<V> {
-    /// Output buffers of switches may be too full for a packet.
-    #[inline(always)]
-    fn output_buffer_may_fill(&self) -> bool {
-        !V::PLAIN && self.output_buffer_may_fill
-    }
-
     /// An idle fabric at tick 0.
     ///
     /// # Errors
@@ -210,17 +174,14 @@ impl<V: Variant> Fabric<V> {
         let (topology, units, buffers) = (&spec.topology, spec.units, &voq.buffers);
         let (radix, vls) = (topology.radix(), usize::from(spec.qos.vls));
         let ports = (topology.switches() * radix) as usize;
-        let nics = topology.endpoints();
         let drain = DrainRates {
             rates: rates.all(units.flit_bytes),
             flits_per_credit: Divisor::new(units.flits_per_credit.min(1 << 15)),
             crossbar: Crossbar::new(voq.crossbar_rate(), units.flit_bytes),
         };
-        let (mut inputs, outputs) = state::ports(spec, voq, &rates, &drain.rates);
-        let queues = state::number_queues(&mut inputs, &outputs, vls);
+        let (inputs, outputs) = state::ports(spec, voq, &rates, &drain.rates);
         let nic_link_rates = layout::nic_link_rates(spec, voq);
-        let send_rate = |&rate: &Ratio| rates.index(voq.hca.send_rate.unwrap_or(rate));
-        let send_rates = nic_link_rates.iter().map(send_rate).collect();
+        let nics = Nics::new(spec, voq, &rates, &nic_link_rates);
         let reach = layout::wheel_reach(spec, voq, &drain);
         let congestion = spec.congestion_control.as_deref();
         let congestion = congestion.map(|control| {
@@ -235,36 +196,16 @@ impl<V: Variant> Fabric<V> {
             radix,
             vls,
             ports,
-            answering: Answering::new(spec),
-            ack_bytes: voq.hca.ack_bytes,
             largest: layout::most_credits(spec, voq),
             largest_but_acks: spec.largest_packet_credits() as u16,
-            buffer_credits: buffers.input.per_vl.clone(),
-            send_rates,
-            sink_rate: voq.hca.sink_rate.map(|rate| rates.index(rate)),
-            nics: (0..nics).map(|_| Nic::new(vls)).collect(),
-            queue_pairs: QueuePairs::new(
-                nics,
-                spec.qos.service_levels.len(),
-                vls,
-                spec.congestion_control.is_some(),
-            ),
-            queues: vec![OutputQueue::default(); queues],
-            fifos: Fifos::of(voq.input_queues, ports, vls),
-            flows: Flows::new(voq, ports, outputs.len(), vls),
-            allocator: Some(voq.allocator).filter(|&a| a != Allocator::default()),
-            switch_arbiters: Arbiters::new(&voq.vlarb, ports),
-            nic_arbiters: Arbiters::new(&voq.hca.vlarb, nics as usize),
             links: Links::new(&outputs, buffers, radix, voq.hca.sink_rate.is_some()),
-            output_buffer_may_fill: layout::output_buffer_may_fill(spec, voq),
             prefetching: ports > PREFETCH_PORTS,
-            buffer_returns: outputs.iter().map(|_| CreditReturns::default()).collect(),
+            switches: Switches::new(spec, voq, inputs, &outputs),
+            nics,
             routes: Routes::new(spec, voq, router)?,
             origins: Origins::default(),
             congestion: congestion.transpose()?,
             announcements: BTreeSet::new(),
-            inputs_free: vec![SubTick::default(); inputs.len()],
-            inputs,
             outputs,
             drain,
             units,
@@ -299,14 +240,14 @@ impl<V: Variant> Fabric<V> {
     /// Wakes `nic` in tick `at` or earlier, to send if it can.
     #[inline]
     fn wake_nic(&mut self, nic: NicId, at: Tick) {
-        let wake = &mut self.nics[nic.index()].wake;
+        let wake = &mut self.nics[nic].wake;
         self.kernel.wake(wake, at, Event::Nic(nic));
     }
 
     /// Lists `nic` for phase 7 of this tick.
     #[inline]
     fn mark_nic_dirty(&mut self, nic: NicId) {
-        if !std::mem::replace(&mut self.nics[nic.index()].dirty, true) {
+        if !std::mem::replace(&mut self.nics[nic].dirty, true) {
             self.work.dirty_nics.push(nic);
         }
     }
@@ -360,7 +301,7 @@ impl<V: Variant> SwitchModel for Fabric<V> {
                 push_quickly(&mut self.work.dirty_outputs, output);
             }
             Event::Nic(nic) => {
-                self.nics[nic.index()].wake.arrived(now);
+                self.nics[nic].wake.arrived(now);
                 self.mark_nic_dirty(nic);
             }
             Event::Delivery(packet) => self.arrive(packet, workload),
@@ -382,10 +323,10 @@ impl<V: Variant> SwitchModel for Fabric<V> {
         if !self.work.joining.is_empty() {
             self.complete_routing();
         }
-        if self.has_flows() {
+        if self.switches.has_flows() {
             self.sort_joined();
         }
-        match self.allocator.filter(|_| !V::PLAIN) {
+        match self.switches.allocator.filter(|_| !V::PLAIN) {
             Some(allocator) => self.allocate(allocator),
             None => {
                 self.grant();
@@ -397,7 +338,7 @@ impl<V: Variant> SwitchModel for Fabric<V> {
         if !self.work.new_heads.is_empty() {
             self.join_behind_heads();
         }
-        if self.has_flows() {
+        if self.switches.has_flows() {
             self.sort_granted();
         }
         if !V::PLAIN && self.congestion.is_some() {
@@ -457,7 +398,7 @@ impl<V: Variant> SwitchModel for Fabric<V> {
     }
 
     fn switch_of(&self, queue: usize) -> SwitchId {
-        self.inputs[self.input_of(queue).index()].switch
+        self.switches.inputs[self.switches.input_of(queue).index()].switch
     }
 
     fn describe(&self, queue: usize) -> Waiting {

@@ -60,7 +60,7 @@ impl<V: Variant> Fabric<V> {
     pub(super) fn send(&mut self, workload: &mut dyn Workload) {
         for i in 0..self.work.dirty_nics.len() {
             let nic = self.work.dirty_nics[i];
-            self.nics[nic.index()].dirty = false;
+            self.nics[nic].dirty = false;
             if !self.kernel.packets.is_full() {
                 self.send_from(nic);
             }
@@ -74,10 +74,10 @@ impl<V: Variant> Fabric<V> {
     fn replenish(&mut self, workload: &mut dyn Workload) {
         for i in 0..self.work.exhausted.len() {
             let (nic, key) = self.work.exhausted[i];
-            let queue = self.queue_pairs.queue(nic, key);
+            let queue = self.nics.queue_pairs.queue(nic, key);
             if let Some(message) = workload.replenish(self.kernel.now, queue) {
                 self.append(&message);
-                self.wake_nic(nic, self.nics[nic.index()].engine_free.tick);
+                self.wake_nic(nic, self.nics[nic].engine_free.tick);
             }
         }
         self.work.exhausted.clear();
@@ -96,7 +96,7 @@ impl<V: Variant> Fabric<V> {
         let engine = self.fetch(nic, output);
         retry_at = retry_at.min(engine.at);
         // (c) The output buffer.
-        let state = &self.nics[nic.index()];
+        let state = &self.nics[nic];
         let (buffer, answers) = (state.buffer.head, [state.cnps.head, state.acks.head]);
         if buffer != PacketId::NONE && link_is_free(self) {
             let room_at = self.start_from_buffer(nic, output);
@@ -105,7 +105,7 @@ impl<V: Variant> Fabric<V> {
             }
         }
         // Packets that still wait for the link: the NIC looks again when it is free.
-        let state = &self.nics[nic.index()];
+        let state = &self.nics[nic];
         if !link_is_free(self)
             && (state.buffer.head != PacketId::NONE
                 || answers.iter().any(|&id| id != PacketId::NONE))
@@ -122,7 +122,7 @@ impl<V: Variant> Fabric<V> {
     fn start_answer(&mut self, nic: NicId, output: OutputId) -> Tick {
         let mut retry_at = Tick::MAX;
         for from_cnps in [true, false] {
-            let state = &self.nics[nic.index()];
+            let state = &self.nics[nic];
             let id = if from_cnps {
                 state.cnps.head
             } else {
@@ -143,7 +143,7 @@ impl<V: Variant> Fabric<V> {
                 continue;
             }
             self.take_credits(output, flow, credits);
-            let state = &mut self.nics[nic.index()];
+            let state = &mut self.nics[nic];
             let queue = if from_cnps {
                 &mut state.cnps
             } else {
@@ -159,7 +159,7 @@ impl<V: Variant> Fabric<V> {
     /// The send engine fetches a packet, if it is free and some queue pair is eligible.
     fn fetch(&mut self, nic: NicId, output: OutputId) -> Retry {
         let now = self.kernel.now;
-        let state = &self.nics[nic.index()];
+        let state = &self.nics[nic];
         let waiting_vls = state.waiting_vls;
         if waiting_vls == 0 {
             return Retry::at(Tick::MAX);
@@ -182,11 +182,11 @@ impl<V: Variant> Fabric<V> {
         while rest != 0 {
             let vl = rest.trailing_zeros() as usize;
             rest &= rest - 1;
-            let found = if self.has_flows() {
+            let found = if self.switches.has_flows() {
                 self.first_eligible_pair_by_flow((nic, output), vl, room, &mut conditions)
             } else {
                 let credits = self.credits(output, vl as u8, self.largest);
-                let pointer = self.nics[nic.index()].pointers[vl];
+                let pointer = self.nics[nic].pointers[vl];
                 self.first_eligible_pair(nic, vl, (credits, room), pointer, &mut conditions)
             };
             if let Some(at) = found {
@@ -203,7 +203,7 @@ impl<V: Variant> Fabric<V> {
             port.begin_credit_wait(now);
         }
         if candidates != 0 {
-            let pick = self.nic_arbiters.pick(nic.index(), candidates);
+            let pick = self.nics.arbiters.pick(nic.index(), candidates);
             let place = places[usize::from(pick.vl)];
             self.fetch_from_pair(nic, output, pick, place);
             return self.retry_after_fetch(nic);
@@ -215,11 +215,11 @@ impl<V: Variant> Fabric<V> {
     /// it. Returns false, having done nothing, if that cannot be decided so cheaply.
     #[inline(always)]
     fn fetch_sole_packet(&mut self, nic: NicId, output: OutputId) -> bool {
-        let waiting_vls = self.nics[nic.index()].waiting_vls;
+        let waiting_vls = self.nics[nic].waiting_vls;
         let vl = waiting_vls.trailing_zeros();
-        let has_flows = self.has_flows();
+        let has_flows = self.switches.has_flows();
         let port = &mut self.outputs[output.index()];
-        let Some(sole) = self.queue_pairs.waiting(nic, vl as usize).only() else {
+        let Some(sole) = self.nics.queue_pairs.waiting(nic, vl as usize).only() else {
             return false;
         };
         let is_eligible = port.room >= self.largest
@@ -230,7 +230,7 @@ impl<V: Variant> Fabric<V> {
             let (since, now) = (port.end_credit_wait(), self.kernel.now);
             let observers = &mut self.kernel.observers;
             observers.credit_wait_ended(&mut port.sent, output, since, now);
-            let pick = self.nic_arbiters.pick(nic.index(), waiting_vls);
+            let pick = self.nics.arbiters.pick(nic.index(), waiting_vls);
             self.fetch_from_pair(nic, output, pick, sole);
         }
         is_eligible
@@ -239,7 +239,7 @@ impl<V: Variant> Fabric<V> {
     /// Returns when the send engine of `nic` tries again after it has fetched a packet.
     #[inline(always)]
     fn retry_after_fetch(&self, nic: NicId) -> Retry {
-        let state = &self.nics[nic.index()];
+        let state = &self.nics[nic];
         Retry::at(match state.waiting_vls {
             0 => Tick::MAX,
             _ => state.engine_free.tick,
@@ -260,7 +260,7 @@ impl<V: Variant> Fabric<V> {
         }
         if conditions.room != u16::MAX {
             let missing = u32::from(conditions.room - room);
-            let returns = &self.buffer_returns[output.index()];
+            let returns = &self.switches.buffer_returns[output.index()];
             match returns.tick_of(&self.drain, 0, missing) {
                 Some(due) => at = at.min(due),
                 None => waits_for_room = true,
@@ -280,7 +280,7 @@ impl<V: Variant> Fabric<V> {
         pointer: u32,
         conditions: &mut RetryConditions,
     ) -> Option<Place> {
-        let waiting = self.queue_pairs.waiting(nic, vl);
+        let waiting = self.nics.queue_pairs.waiting(nic, vl);
         // There may be many queue pairs: none is looked at if none can be eligible.
         let least = waiting.least();
         if credits < least {
@@ -329,21 +329,22 @@ impl<V: Variant> Fabric<V> {
     fn fetch_from_pair(&mut self, nic: NicId, output: OutputId, pick: Pick, place: Place) {
         let now = self.kernel.now;
         let vl = usize::from(pick.vl);
-        let pair = self.queue_pairs.waiting(nic, vl).at(place);
+        let pair = self.nics.queue_pairs.waiting(nic, vl).at(place);
         let (credits, flow) = (pair.credits, pair.flow);
         let messages = &self.kernel.messages;
-        let (packet, last) = messages.next_packet(self.queue_pairs.first(pair, messages));
+        let (packet, last) = messages.next_packet(self.nics.queue_pairs.first(pair, messages));
         let length = Length::of(packet);
         let (message, index) = self.cut_packet((nic, vl, place), last);
-        let (dst, sl) = self.queue_pairs.dst_and_sl(pair.key());
-        self.nics[nic.index()].pointers[vl] = pair.key() + 1;
-        self.nic_arbiters
+        let (dst, sl) = self.nics.queue_pairs.dst_and_sl(pair.key());
+        self.nics[nic].pointers[vl] = pair.key() + 1;
+        self.nics
+            .arbiters
             .advance(nic.index(), pick, length.bytes.into());
 
         let rates = &self.drain.rates;
-        let sender = &mut self.nics[nic.index()];
+        let rate = self.nics.send_rates[nic.index()];
+        let sender = &mut self.nics[nic];
         let blank = Packet::<V>::default();
-        let rate = self.send_rates[nic.index()];
         let (schedule, free) = blank
             .schedule
             .served(rates, rate, sender.engine_free, now, length);
@@ -370,7 +371,7 @@ impl<V: Variant> Fabric<V> {
             becn: false,
         };
         self.origins.set(packet, origin);
-        self.nics[nic.index()]
+        self.nics[nic]
             .buffer
             .append(packet, |tail| &mut self.kernel.packets[tail].next);
         self.outputs[output.index()].room -= credits;
@@ -387,7 +388,7 @@ impl<V: Variant> Fabric<V> {
     /// The first packet of the output buffer starts on the link. Returns the tick from which its
     /// first credit of the output buffer is free.
     fn start_from_buffer(&mut self, nic: NicId, output: OutputId) -> Tick {
-        let buffer = &mut self.nics[nic.index()].buffer;
+        let buffer = &mut self.nics[nic].buffer;
         let id = buffer.head;
         buffer.head = self.kernel.packets[id].next;
         let leaves = self.start(nic, output, id);
@@ -395,7 +396,7 @@ impl<V: Variant> Fabric<V> {
         let port = &mut self.outputs[output.index()];
         let credit_return = CreditReturn::leaving(&leaves.later(1), packet.credits, 0);
         let add = |_, credits| port.room += credits;
-        self.buffer_returns[output.index()].push(credit_return, self.kernel.now, add);
+        self.switches.buffer_returns[output.index()].push(credit_return, self.kernel.now, add);
         credit_return.credit_tick(&self.drain, 0)
     }
 
@@ -467,7 +468,7 @@ impl<V: Variant> Fabric<V> {
     /// The injection of `message` will be reported in tick `at`.
     #[inline]
     fn report_injection_at(&mut self, at: Tick, nic: NicId, message: MessageId) {
-        let injections = &mut self.nics[nic.index()].injections;
+        let injections = &mut self.nics[nic].injections;
         injections.push_back((at, self.kernel.messages.token(message)));
         if injections.len() == 1 {
             self.kernel.push(at, Event::Injection(nic));
@@ -476,7 +477,7 @@ impl<V: Variant> Fabric<V> {
 
     /// Phase 2: reports the messages whose tail left `nic` in the tick before.
     pub(super) fn report_injections(&mut self, nic: NicId, workload: &mut dyn Workload) {
-        let injections = &mut self.nics[nic.index()].injections;
+        let injections = &mut self.nics[nic].injections;
         while let Some(&(at, token)) = injections.front() {
             if at > self.kernel.now {
                 self.kernel.push(at, Event::Injection(nic));

@@ -3,7 +3,7 @@
 use super::rate::Length;
 use super::schedule::Schedule;
 use crate::engine::ids::{InputId, OutputId};
-use crate::engine::pool::{MessageId, PacketId};
+use crate::engine::pool::{MessageId, PacketId, Pool};
 use crate::engine::probe::PacketSeen;
 use crate::engine::variant::Variant;
 use crate::ids::NicId;
@@ -57,6 +57,9 @@ pub(in crate::engine) struct Packet<V: Variant> {
     /// Not yet delivered: this entry of the pool is in use.
     pub alive: bool,
 }
+
+/// The packets in flight.
+pub(super) type Packets<V> = Pool<PacketId, Packet<V>>;
 
 /// The part of a packet that only the NICs at both ends of its path need.
 #[derive(Debug, Clone, Copy)]

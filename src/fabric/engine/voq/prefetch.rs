@@ -35,7 +35,7 @@ impl<V: Variant> Fabric<V> {
                 }
                 Event::Output(output) => prefetch_all(&self.outputs, output.index()),
                 Event::Nic(nic) => {
-                    prefetch_all(&self.nics, nic.index());
+                    self.nics.prefetch(nic);
                     prefetch_all(&self.outputs, self.ports + nic.index());
                 }
                 Event::Injection(_) | Event::StopOrGo(_) | Event::Announcement(_) => {}
@@ -48,8 +48,8 @@ impl<V: Variant> Fabric<V> {
                     self.kernel.messages.prefetch(self.origins[packet].message);
                 }
                 Event::Nic(nic) => {
-                    let vl = self.nics[nic.index()].waiting_vls.trailing_zeros();
-                    self.queue_pairs.prefetch(nic, vl as usize);
+                    let vl = self.nics[nic].waiting_vls.trailing_zeros();
+                    self.nics.queue_pairs.prefetch(nic, vl as usize);
                 }
                 _ => {}
             }
@@ -69,8 +69,8 @@ impl<V: Variant> Fabric<V> {
     /// The in-port of `packet`, its FIFO there, and its output.
     #[inline(always)]
     fn prefetch_place(&self, packet: &Packet<V>) {
-        prefetch(&self.inputs, packet.input.index());
-        if let Some(fifos) = &self.fifos {
+        prefetch(&self.switches.inputs, packet.input.index());
+        if let Some(fifos) = &self.switches.fifos {
             fifos.prefetch(packet.input, packet.buffer_vl);
         }
         if packet.output != OutputId::NONE {
@@ -82,11 +82,11 @@ impl<V: Variant> Fabric<V> {
     /// The VoQ of `packet`, if it has been routed.
     #[inline(always)]
     fn prefetch_queue(&self, packet: &Packet<V>) {
-        let input = self.inputs.get(packet.input.index());
+        let input = self.switches.inputs.get(packet.input.index());
         let output = self.outputs.get(packet.output.index());
         if let (Some(input), Some(output)) = (input, output) {
             let queue = input.queue(output.out_port, self.vls, packet.vl.into());
-            prefetch(&self.queues, queue);
+            prefetch(&self.switches.queues, queue);
         }
     }
 
@@ -106,8 +106,8 @@ impl<V: Variant> Fabric<V> {
             let vl = self.first_waiting_vl(output);
             self.links.prefetch_vl(output, vl);
             self.links.prefetch_returns(output);
-            if self.output_buffer_may_fill() {
-                prefetch_all(&self.buffer_returns, output.index());
+            if self.switches.output_buffer_may_fill() {
+                prefetch_all(&self.switches.buffer_returns, output.index());
             }
         }
         // The VoQs that request, as far as they are known without the packets.
@@ -115,24 +115,24 @@ impl<V: Variant> Fabric<V> {
         for &output in outputs {
             self.links.prefetch_other_returns(output);
             if let Some(input) = self.likely_input(output) {
-                prefetch(&self.inputs, input.index());
+                prefetch(&self.switches.inputs, input.index());
             }
         }
         for (&output, (queue, upstream)) in outputs.iter().zip(&mut queues) {
             self.links.prefetch_ends_of_returns(output);
             if let Some(input) = self.likely_input(output) {
-                let reader = &self.inputs[input.index()];
+                let reader = &self.switches[input];
                 let vl = self.first_waiting_vl(output);
                 let out_port = self.outputs[output.index()].out_port;
                 *queue = reader.queue(out_port, self.vls, vl.into());
                 *upstream = reader.upstream;
-                prefetch(&self.queues, *queue);
+                prefetch(&self.switches.queues, *queue);
                 self.links.prefetch_returns(*upstream);
             }
         }
         for &(queue, upstream) in &queues {
             if upstream != OutputId::NONE {
-                self.prefetch_packet(self.queues[queue].fifo.head);
+                self.prefetch_packet(self.switches.queues[queue].fifo.head);
                 self.links.prefetch_other_returns(upstream);
             }
         }
@@ -152,7 +152,7 @@ impl<V: Variant> Fabric<V> {
         while let Some(in_port) = heads.first_from(vl.pointer) {
             heads.remove(in_port);
             let input = in_port.input(port.first_input);
-            if self.inputs_free[input.index()].tick <= start {
+            if self.switches.inputs_free[input.index()].tick <= start {
                 return Some(input);
             }
         }

@@ -7,7 +7,6 @@
 //! Headers at the head of output buffers need no phase: `crossing` has decided when they leave.
 
 use super::Fabric;
-use super::fifos::FifoAt;
 use super::packet::Packet;
 use super::ports::OutPort;
 use super::state::Output;
@@ -202,13 +201,17 @@ impl<V: Variant> Fabric<V> {
     fn route(&mut self, id: PacketId) {
         let now = self.kernel.now;
         let packet = &mut self.kernel.packets[id];
-        let (outputs, returns, drain) = (&mut self.outputs, &mut self.buffer_returns, &self.drain);
+        let (outputs, returns, drain) = (
+            &mut self.outputs,
+            &mut self.switches.buffer_returns,
+            &self.drain,
+        );
         let room = |output: OutputId| {
             let port: &mut Output = &mut outputs[output.index()];
             returns[output.index()].apply(drain, now, |_, credits| port.room += credits);
             u32::from(port.room)
         };
-        let switch = self.inputs[packet.input.index()].switch;
+        let switch = self.switches.inputs[packet.input.index()].switch;
         self.routes.route(packet, id, (switch, now), room);
     }
 
@@ -217,7 +220,7 @@ impl<V: Variant> Fabric<V> {
     #[inline(always)]
     pub(super) fn join(&mut self, id: PacketId) {
         let now = self.kernel.now;
-        let output_buffer_may_fill = self.output_buffer_may_fill();
+        let output_buffer_may_fill = self.switches.output_buffer_may_fill();
         let packet = &mut self.kernel.packets[id];
         let (input, output, vl) = (packet.input, packet.output, packet.vl);
         if output_buffer_may_fill {
@@ -231,16 +234,19 @@ impl<V: Variant> Fabric<V> {
 
         let queue = MarkerQueue { input, output, vl };
         let packets = &mut self.kernel.packets;
-        if let Some(flows) = V::part_mut(&mut self.flows)
+        if let Some(flows) = V::part_mut(&mut self.switches.flows)
             && let Some(waits) = flows.join(id, packets)
         {
             if waits {
                 observers.blocked(now, output, 1 << vl, Obstacle::HeadOfLine);
             }
-        } else if self.waits_behind_head(id, at) {
+        } else if self
+            .switches
+            .waits_behind_head(id, at, &mut self.kernel.packets)
+        {
             let observers = &mut self.kernel.observers;
             observers.blocked(now, output, 1 << vl, Obstacle::HeadOfLine);
-        } else if self.join_voq(id, queue) || self.has_flows() {
+        } else if self.join_voq(id, queue) || self.switches.has_flows() {
             push_quickly(&mut self.work.dirty_outputs, output);
         }
         if let Some(congestion) = V::part_mut(&mut self.congestion) {
@@ -249,27 +255,13 @@ impl<V: Variant> Fabric<V> {
         self.waits_for_link(id, output);
     }
 
-    /// Appends packet `id` to its FIFO, if it has one and is not its head. Returns whether so.
-    #[inline(always)]
-    fn waits_behind_head(&mut self, id: PacketId, at: FifoAt) -> bool {
-        let Some(fifos) = self.fifos.as_deref_mut() else {
-            return false;
-        };
-        let of_vls = &mut self.inputs[at.0.index()].fifos;
-        // The FIFOs of a plain fabric are of VLs.
-        if (V::PLAIN || fifos.are_of_vls()) && of_vls.is_head(at.1) {
-            return false;
-        }
-        !fifos.join(id, at, of_vls, &mut self.kernel.packets)
-    }
-
     /// Appends packet `id` to the VoQ that `queue` names. Returns whether it is the head there.
     #[inline(always)]
     pub(super) fn join_voq(&mut self, id: PacketId, queue: MarkerQueue) -> bool {
         let MarkerQueue { input, output, vl } = queue;
-        let state = &mut self.inputs[input.index()];
+        let state = &mut self.switches.inputs[input.index()];
         let out_port = OutPort::within(output, state.first_output);
-        let queue = &mut self.queues[state.queue(out_port, self.vls, vl.into())].fifo;
+        let queue = &mut self.switches.queues[state.queue(out_port, self.vls, vl.into())].fifo;
         let is_head = queue.head == PacketId::NONE;
         if is_head {
             queue.head = id;
@@ -299,7 +291,7 @@ impl<V: Variant> Fabric<V> {
                 input, output, vl, ..
             } = self.kernel.packets[id];
             self.kernel.packets[id].starts = self.kernel.now;
-            if self.join_voq(id, MarkerQueue { input, output, vl }) || self.has_flows() {
+            if self.join_voq(id, MarkerQueue { input, output, vl }) || self.switches.has_flows() {
                 self.wake_idle_output(output);
             }
         }

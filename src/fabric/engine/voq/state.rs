@@ -19,7 +19,6 @@ use crate::engine::variant::Variant;
 use crate::ids::{SwitchId, SwitchPort};
 use crate::spec::{FabricSpec, Tick, Voq};
 use crate::topology::{Peer, Topology};
-use std::collections::VecDeque;
 
 /// A FIFO of packets, linked by [`Packet::next`](super::packet::Packet::next).
 #[derive(Debug, Clone, Copy)]
@@ -212,47 +211,6 @@ impl Output {
     #[inline]
     pub(super) fn end_credit_wait(&mut self) -> Tick {
         std::mem::replace(&mut self.blocked_since, Tick::MAX)
-    }
-}
-
-/// A NIC; its link is an [`Output`].
-#[derive(Debug)]
-pub(super) struct Nic {
-    pub wake: Wake,
-    /// It is in the list of NICs that run phase 7 in this tick.
-    pub dirty: bool,
-    /// Bit set of the VLs with a queue pair that has a packet to send.
-    pub waiting_vls: u32,
-    /// Sub-tick time from which the send engine is free.
-    pub engine_free: SubTick,
-    /// Sub-tick time from which the sink is free.
-    pub sink_free: SubTick,
-    /// The output buffer.
-    pub buffer: Queue,
-    /// The CNP queue.
-    pub cnps: Queue,
-    /// The ACK queue.
-    pub acks: Queue,
-    /// Pointer per VL: one more than the key of the queue pair served last.
-    pub pointers: Vec<u32>,
-    /// Injection reports to come: the tick of the report, and the token of the message.
-    pub injections: VecDeque<(Tick, u64)>,
-}
-
-impl Nic {
-    pub(super) fn new(vls: usize) -> Self {
-        Self {
-            wake: Wake::default(),
-            dirty: false,
-            waiting_vls: 0,
-            engine_free: SubTick::default(),
-            sink_free: SubTick::default(),
-            buffer: Queue::default(),
-            cnps: Queue::default(),
-            acks: Queue::default(),
-            pointers: vec![0; vls],
-            injections: VecDeque::new(),
-        }
     }
 }
 

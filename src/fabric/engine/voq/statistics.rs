@@ -38,7 +38,7 @@ impl<V: Variant> Fabric<V> {
     pub(super) fn add_pending(&self, pending: &mut BTreeMap<OutputId, Pending>) {
         for (starts, packet) in self.not_started() {
             // A packet on its way to a switch may have been routed there already.
-            let output = match self.inputs.get(packet.input.index()) {
+            let output = match self.switches.inputs.get(packet.input.index()) {
                 Some(input) => input.upstream,
                 None => packet.output,
             };
@@ -70,7 +70,7 @@ impl<V: Variant> Fabric<V> {
         if let Some(power) = &mut self.kernel.power {
             power.restart(self.kernel.now);
         }
-        for queue in &mut self.queues {
+        for queue in &mut self.switches.queues {
             queue.counts = TurnCounts::default();
         }
         (
@@ -136,17 +136,17 @@ impl<V: Variant> Fabric<V> {
 
     /// The turns that packets passed, by in-port, then by out-port.
     fn turns(&self) -> Vec<TurnStats> {
-        let inputs = InputId::all(self.inputs.len() as u32).zip(&self.inputs);
+        let inputs = InputId::all(self.switches.inputs.len() as u32).zip(&self.switches.inputs);
         let connected: Vec<_> = inputs
             .filter(|(_, state)| state.upstream != OutputId::NONE)
             .map(|(input, _)| input.at(self.radix))
             .collect();
         // All connected in-ports have the same number of VoQs, one behind the other.
-        let per_input = (self.queues.len() / connected.len().max(1)).max(1);
+        let per_input = (self.switches.queues.len() / connected.len().max(1)).max(1);
         let mut turns = Vec::new();
         for (input, queues) in connected
             .into_iter()
-            .zip(self.queues.chunks_exact(per_input))
+            .zip(self.switches.queues.chunks_exact(per_input))
         {
             for (out_port, vls) in (0..).zip(queues.chunks_exact(self.vls)) {
                 let flits = vls.iter().map(|queue| queue.counts.flits).sum();
@@ -157,27 +157,13 @@ impl<V: Variant> Fabric<V> {
         turns
     }
 
-    /// The packets behind heads of FIFOs.
-    pub(super) fn behind_heads(&self) -> impl Iterator<Item = &Packet<V>> {
-        let packets = &self.kernel.packets;
-        let fifos = self
-            .fifos
-            .iter()
-            .flat_map(|fifos| fifos.behind_heads(packets));
-        let sorted = self
-            .flows
-            .iter()
-            .flat_map(|flows| flows.behind_heads(packets));
-        fifos.chain(sorted)
-    }
-
     /// The flits waiting per Port VL, counted packet by packet.
     pub(super) fn waiting_flits(&self) -> Vec<PortVlSample> {
         let (vls, radix) = (self.vls, self.radix);
         let mut found = Vec::new();
         // Per output VL: the flits behind heads of FIFOs.
         let mut behind: BTreeMap<usize, u64> = BTreeMap::new();
-        for packet in self.behind_heads() {
+        for packet in self.switches.behind_heads(&self.kernel.packets) {
             let output_vl = packet.output.index() * vls + usize::from(packet.vl);
             *behind.entry(output_vl).or_default() += u64::from(packet.flits);
         }
@@ -192,8 +178,8 @@ impl<V: Variant> Fabric<V> {
             let mut flits = behind.get(&output_vl).copied().unwrap_or(0);
             while let Some(in_port) = in_ports.pop() {
                 let input = in_port.input(first_input).index();
-                let queue = self.inputs[input].queue(out_port, vls, vl);
-                let mut at = self.queues[queue].fifo.head;
+                let queue = self.switches.inputs[input].queue(out_port, vls, vl);
+                let mut at = self.switches.queues[queue].fifo.head;
                 while let Some(packet) = self.kernel.packets.entries().get(at.index()) {
                     flits += u64::from(packet.flits);
                     at = packet.next;

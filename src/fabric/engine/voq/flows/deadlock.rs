@@ -19,7 +19,7 @@ type Holders = BTreeMap<(InputId, u8, Option<NicId>), (Vec<usize>, u32)>;
 impl<V: Variant> Fabric<V> {
     /// A cycle of packets that can never move, if there is one.
     pub(in super::super) fn find_deadlock_by_flow(&mut self) -> Option<Deadlock> {
-        let heads = self.heads();
+        let heads = self.switches.heads(&self.kernel.packets);
         let mut holders = Holders::new();
         for &id in &heads {
             let packet = &self.kernel.packets[id];
@@ -27,7 +27,7 @@ impl<V: Variant> Fabric<V> {
             held.0.push(id.index());
             held.1 += u32::from(packet.credits);
         }
-        for packet in self.behind_heads() {
+        for packet in self.switches.behind_heads(&self.kernel.packets) {
             holders.entry(self.place(packet)).or_default().1 += u32::from(packet.credits);
         }
         let mut waiting = BTreeMap::new();
@@ -41,27 +41,9 @@ impl<V: Variant> Fabric<V> {
         })
     }
 
-    /// All packets in VoQs.
-    fn heads(&self) -> Vec<PacketId> {
-        let mut heads = Vec::new();
-        for queue in &self.queues {
-            let mut at = queue.fifo.head;
-            while at != PacketId::NONE {
-                heads.push(at);
-                at = self.kernel.packets[at].next;
-            }
-        }
-        heads
-    }
-
-    /// Flows have credits of their own.
-    fn credits_are_per_flow(&self) -> bool {
-        matches!(self.flows.as_deref(), Some(Flows::PerFlow(_)))
-    }
-
     /// Whose credits `packet` holds.
     fn place(&self, packet: &Packet<V>) -> (InputId, u8, Option<NicId>) {
-        let dst = self.credits_are_per_flow().then_some(packet.dst);
+        let dst = self.switches.credits_are_per_flow().then_some(packet.dst);
         (packet.input, packet.buffer_vl, dst)
     }
 
@@ -80,24 +62,24 @@ impl<V: Variant> Fabric<V> {
             return None;
         }
         let (peer, flow) = (port.to.input(), Flow::new(vl, dst));
-        if let Some(Flows::Isolating(isolating)) = self.flows.as_deref()
+        if let Some(Flows::Isolating(isolating)) = self.switches.flows.as_deref()
             && isolating.stops.has(output, flow)
         {
             let head = isolating.head_of_stopped(peer, vl, dst)?;
             return Some(vec![head.index()]);
         }
         let free = self.credits_of(output, flow, credits);
-        let any_on = match self.flows.as_deref() {
+        let any_on = match self.switches.flows.as_deref() {
             Some(Flows::PerFlow(ledgers)) => ledgers.any_on(output, flow),
             _ => self.links.any_on(output, vl),
         };
         if free >= credits || any_on {
             return None;
         }
-        let per_flow = self.credits_are_per_flow();
+        let per_flow = self.switches.credits_are_per_flow();
         let (held_by, held) = holders.get(&(peer, vl, per_flow.then_some(dst)))?;
         // The other credits belong to packets on their way into the buffer.
         let found = u32::from(free) + held;
-        (found == self.buffer_credits[usize::from(vl)]).then(|| held_by.clone())
+        (found == self.switches.buffer_credits[usize::from(vl)]).then(|| held_by.clone())
     }
 }

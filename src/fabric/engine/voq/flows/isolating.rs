@@ -6,9 +6,9 @@
 use super::stops::{Notice, Stops};
 use super::table::Flow;
 use crate::engine::ids::InputId;
-use crate::engine::pool::{PacketId, Pool};
+use crate::engine::pool::PacketId;
 use crate::engine::variant::Variant;
-use crate::engine::voq::packet::Packet;
+use crate::engine::voq::packet::{Packet, Packets};
 use crate::engine::voq::state::Queue;
 use crate::ids::NicId;
 use crate::spec::voq::Isolation;
@@ -21,7 +21,7 @@ struct Fifo {
 }
 
 impl Fifo {
-    fn push<V: Variant>(&mut self, id: PacketId, packets: &mut Pool<PacketId, Packet<V>>) {
+    fn push<V: Variant>(&mut self, id: PacketId, packets: &mut Packets<V>) {
         packets[id].next = PacketId::NONE;
         match self.behind.head {
             PacketId::NONE => self.behind.head = id,
@@ -31,7 +31,7 @@ impl Fifo {
     }
 
     /// Takes out the first packet behind the head.
-    fn pop<V: Variant>(&mut self, packets: &mut Pool<PacketId, Packet<V>>) -> Option<PacketId> {
+    fn pop<V: Variant>(&mut self, packets: &mut Packets<V>) -> Option<PacketId> {
         let id = self.behind.head;
         if id == PacketId::NONE {
             return None;
@@ -67,7 +67,7 @@ impl Queues {
         &mut self,
         existing: Option<usize>,
         id: PacketId,
-        packets: &mut Pool<PacketId, Packet<V>>,
+        packets: &mut Packets<V>,
     ) -> &mut Cfq {
         let place = existing.unwrap_or(self.cfqs.len());
         match self.cfqs.get_mut(place) {
@@ -132,7 +132,7 @@ impl Isolating {
     pub(in super::super) fn join<V: Variant>(
         &mut self,
         id: PacketId,
-        packets: &mut Pool<PacketId, Packet<V>>,
+        packets: &mut Packets<V>,
     ) -> bool {
         let Packet {
             input,
@@ -167,7 +167,7 @@ impl Isolating {
         &mut self,
         id: PacketId,
         (input, came_on): (InputId, u8),
-        packets: &mut Pool<PacketId, Packet<V>>,
+        packets: &mut Packets<V>,
     ) {
         let at = self.at(input, came_on);
         self.unsorted.push(at);
@@ -203,7 +203,7 @@ impl Isolating {
     }
 
     /// Sorts the queues that something has happened to.
-    pub(in super::super) fn sort<V: Variant>(&mut self, packets: &mut Pool<PacketId, Packet<V>>) {
+    pub(in super::super) fn sort<V: Variant>(&mut self, packets: &mut Packets<V>) {
         let mut unsorted = std::mem::take(&mut self.unsorted);
         unsorted.sort_unstable();
         for &at in &unsorted {
@@ -213,7 +213,7 @@ impl Isolating {
         self.unsorted = unsorted;
     }
 
-    fn sort_one<V: Variant>(&mut self, at: usize, packets: &mut Pool<PacketId, Packet<V>>) {
+    fn sort_one<V: Variant>(&mut self, at: usize, packets: &mut Packets<V>) {
         let vl = at % self.vls;
         let input = InputId::new((at / self.vls) as u32);
         let queues = &mut self.queues[at];
@@ -269,7 +269,7 @@ impl Isolating {
     /// The packets behind the heads.
     pub(in super::super) fn behind_heads<'a, V: Variant>(
         &'a self,
-        packets: &'a Pool<PacketId, Packet<V>>,
+        packets: &'a Packets<V>,
     ) -> impl Iterator<Item = &'a Packet<V>> {
         let or_none = |id| (id != PacketId::NONE).then_some(id);
         let fifos = self.queues.iter().flat_map(|queues| {

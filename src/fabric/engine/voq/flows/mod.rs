@@ -9,103 +9,31 @@ mod deadlock;
 mod isolating;
 mod ledgers;
 mod requests;
+mod state;
 mod stops;
 mod table;
 
+pub(super) use self::state::Flows;
 pub(super) use self::table::{Flow, FlowTable};
 
-use self::isolating::Isolating;
-use self::ledgers::FlowLedgers;
 use self::stops::Notice;
 use super::credit_returns::{CreditReturn, DrainRates};
 use super::link::Links;
-use super::packet::Packet;
 use super::{Event, Fabric};
 use crate::engine::bits::push_quickly;
 use crate::engine::congestion::MarkerQueue;
 use crate::engine::ids::{InputId, OutputId};
-use crate::engine::pool::{PacketId, Pool};
+use crate::engine::pool::PacketId;
 use crate::engine::variant::Variant;
 use crate::ids::NicId;
-use crate::spec::voq::InputQueues;
-use crate::spec::{Tick, Voq};
-
-/// The state that keeps hot flows apart from the others.
-#[derive(Debug)]
-pub(super) enum Flows<V: Variant> {
-    PerFlow(FlowLedgers<V>),
-    Isolating(Isolating),
-}
-
-impl<V: Variant> Flows<V> {
-    /// The state of an empty fabric with `in_ports` ports of switches and `outputs` outputs; `None` if input buffers do
-    /// not keep hot flows apart.
-    pub(super) fn new(voq: &Voq, in_ports: usize, outputs: usize, vls: usize) -> Option<Box<Self>> {
-        let flows = match (voq.input_queues, &voq.isolation) {
-            (InputQueues::PerFlow, _) => {
-                Self::PerFlow(FlowLedgers::new(outputs, &voq.buffers.input.per_vl))
-            }
-            (InputQueues::Isolating, Some(settings)) => {
-                Self::Isolating(Isolating::new(settings, in_ports, outputs, vls))
-            }
-            _ => return None,
-        };
-        Some(Box::new(flows))
-    }
-
-    pub(super) fn isolating(&mut self) -> Option<&mut Isolating> {
-        match self {
-            Self::Isolating(isolating) => Some(isolating),
-            Self::PerFlow(_) => None,
-        }
-    }
-
-    /// The ledgers of the flows beyond a link to a switch, if flows have credits of their own.
-    pub(super) fn ledgers(&mut self) -> Option<&mut FlowLedgers<V>> {
-        match self {
-            Self::PerFlow(ledgers) => Some(ledgers),
-            Self::Isolating(_) => None,
-        }
-    }
-
-    /// Packet `id`, whose header has become ready, joins its FIFO if that is sorted. Returns whether it is likely to wait
-    /// behind another; `None` if there is no such FIFO.
-    pub(super) fn join(
-        &mut self,
-        id: PacketId,
-        packets: &mut Pool<PacketId, Packet<V>>,
-    ) -> Option<bool> {
-        self.isolating()
-            .map(|isolating| isolating.join(id, packets))
-    }
-
-    /// The packets behind the heads.
-    pub(super) fn behind_heads<'a>(
-        &'a self,
-        packets: &'a Pool<PacketId, Packet<V>>,
-    ) -> impl Iterator<Item = &'a Packet<V>> {
-        let isolating = match self {
-            Self::Isolating(isolating) => Some(isolating),
-            Self::PerFlow(_) => None,
-        };
-        isolating
-            .into_iter()
-            .flat_map(|isolating| isolating.behind_heads(packets))
-    }
-}
+use crate::spec::Tick;
 
 impl<V: Variant> Fabric<V> {
-    /// The credits at `output` are not all that counts.
-    #[inline(always)]
-    pub(super) fn has_flows(&self) -> bool {
-        !V::PLAIN && self.flows.is_some()
-    }
-
     /// Credits that `output` has for packets of `flow`. Of credits of a VL, it applies those that are due only
     /// if the ledger has less than `wanted`.
     pub(super) fn credits_of(&mut self, output: OutputId, flow: Flow, wanted: u16) -> u16 {
         let (to_nic, now) = (self.outputs[output.index()].to.is_nic(), self.kernel.now);
-        match self.flows.as_deref_mut() {
+        match self.switches.flows.as_deref_mut() {
             Some(Flows::PerFlow(ledgers)) if !to_nic => {
                 ledgers.credits(output, flow, &self.drain, now)
             }
@@ -123,7 +51,7 @@ impl<V: Variant> Fabric<V> {
         missing: u32,
     ) -> Option<Tick> {
         let to_nic = self.outputs[output.index()].to.is_nic();
-        match self.flows.as_deref_mut() {
+        match self.switches.flows.as_deref_mut() {
             Some(Flows::PerFlow(ledgers)) if !to_nic => {
                 ledgers.due(output, flow, missing, &self.drain)
             }
@@ -137,7 +65,7 @@ impl<V: Variant> Fabric<V> {
     #[inline(always)]
     pub(super) fn take_of_flow(&mut self, output: OutputId, flow: Flow, credits: u16) -> u16 {
         let to_nic = self.outputs[output.index()].to.is_nic();
-        if let Some(flows) = V::part_mut(&mut self.flows)
+        if let Some(flows) = V::part_mut(&mut self.switches.flows)
             && let Some(ledgers) = flows.ledgers()
             && !to_nic
         {
@@ -149,7 +77,9 @@ impl<V: Variant> Fabric<V> {
 
     /// Phase 4, when all headers have joined.
     pub(super) fn sort_joined(&mut self) {
-        let Some(flows) = &mut self.flows else { return };
+        let Some(flows) = &mut self.switches.flows else {
+            return;
+        };
         let Some(isolating) = flows.isolating() else {
             return;
         };
@@ -159,7 +89,9 @@ impl<V: Variant> Fabric<V> {
 
     /// The end of phase 6. Outputs look at the new heads from the next tick on.
     pub(super) fn sort_granted(&mut self) {
-        let Some(flows) = &mut self.flows else { return };
+        let Some(flows) = &mut self.switches.flows else {
+            return;
+        };
         let Some(isolating) = flows.isolating() else {
             return;
         };
@@ -171,13 +103,18 @@ impl<V: Variant> Fabric<V> {
     /// are sent.
     fn take_new_heads(&mut self, look: impl Fn(&mut Self, OutputId)) {
         let now = self.kernel.now;
-        let Some(isolating) = self.flows.as_deref_mut().and_then(Flows::isolating) else {
+        let Some(isolating) = self
+            .switches
+            .flows
+            .as_deref_mut()
+            .and_then(Flows::isolating)
+        else {
             return;
         };
         let mut new_heads = std::mem::take(&mut isolating.new_heads);
         let mut notices = std::mem::take(&mut isolating.notices);
         for (input, notice) in notices.drain(..) {
-            let upstream = self.inputs[input.index()].upstream;
+            let upstream = self.switches.inputs[input.index()].upstream;
             let at = now + 1 + self.links.latency(upstream);
             if isolating.stops.send(upstream, at, notice) {
                 self.kernel.push(at, Event::StopOrGo(upstream));
@@ -196,7 +133,7 @@ impl<V: Variant> Fabric<V> {
             look(self, queue.output);
         }
         new_heads.clear();
-        if let Some(isolating) = V::part_mut(&mut self.flows).and_then(Flows::isolating) {
+        if let Some(isolating) = V::part_mut(&mut self.switches.flows).and_then(Flows::isolating) {
             isolating.new_heads = new_heads;
         }
     }
@@ -204,7 +141,12 @@ impl<V: Variant> Fabric<V> {
     /// Phase 1: stops and goes reach `output`.
     pub(super) fn see_stops(&mut self, output: OutputId) {
         let now = self.kernel.now;
-        while let Some(isolating) = self.flows.as_deref_mut().and_then(Flows::isolating) {
+        while let Some(isolating) = self
+            .switches
+            .flows
+            .as_deref_mut()
+            .and_then(Flows::isolating)
+        {
             if let Some(notice) = isolating.stops.see(output, now) {
                 self.stop_or_go(output, notice);
             } else {
@@ -236,7 +178,12 @@ impl<V: Variant> Fabric<V> {
 
     /// A stop of `flow` at `output` may concern heads of the normal FIFOs of `input`.
     fn sort_stopped(&mut self, input: InputId, output: OutputId, flow: Flow) {
-        let Some(isolating) = self.flows.as_deref_mut().and_then(Flows::isolating) else {
+        let Some(isolating) = self
+            .switches
+            .flows
+            .as_deref_mut()
+            .and_then(Flows::isolating)
+        else {
             return;
         };
         for came_on in 0..self.vls as u8 {
@@ -253,15 +200,15 @@ impl<V: Variant> Fabric<V> {
     #[inline(always)]
     pub(super) fn head_granted(&mut self, id: PacketId, at: (InputId, u8), dst: NicId) {
         // Without FIFOs of VLs no packet is behind a head of them.
-        let of_vls = &mut self.inputs[at.0.index()].fifos;
+        let of_vls = &mut self.switches.inputs[at.0.index()].fifos;
         let is_last = of_vls.is_last(at.1);
-        if let Some(fifos) = &mut self.fifos
+        if let Some(fifos) = &mut self.switches.fifos
             && !(is_last && (V::PLAIN || fifos.are_of_vls()))
         {
             let next = fifos.head_granted((at.0, at.1, dst), of_vls, &mut self.kernel.packets);
             self.work.new_heads.extend(next);
         }
-        if let Some(isolating) = V::part_mut(&mut self.flows).and_then(Flows::isolating) {
+        if let Some(isolating) = V::part_mut(&mut self.switches.flows).and_then(Flows::isolating) {
             isolating.head_granted(id, at, &mut self.kernel.packets);
         }
     }

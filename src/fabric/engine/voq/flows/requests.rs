@@ -36,14 +36,14 @@ impl<V: Variant> Fabric<V> {
         room: u16,
     ) -> Heads {
         let out_port = self.outputs[output.index()].out_port;
-        let queue = self.inputs[input.index()].queue(out_port, self.vls, vl);
+        let queue = self.switches[input].queue(out_port, self.vls, vl);
         let mut heads = Heads {
             eligible: None,
             any_credits: false,
             credits_at: Tick::MAX,
             ready_at: Tick::MAX,
         };
-        let (mut before, mut id) = (PacketId::NONE, self.queues[queue].fifo.head);
+        let (mut before, mut id) = (PacketId::NONE, self.switches.queues[queue].fifo.head);
         while id != PacketId::NONE {
             let packet = &self.kernel.packets[id];
             let (needs, next) = (packet.credits, packet.next);
@@ -64,7 +64,7 @@ impl<V: Variant> Fabric<V> {
                 let mut at = ready_at;
                 if room < needs {
                     let missing = u32::from(needs - room);
-                    let returns = &self.buffer_returns[output.index()];
+                    let returns = &self.switches.buffer_returns[output.index()];
                     let due = returns.tick_of(&self.drain, 0, missing);
                     at = at.max(due.unwrap_or(self.kernel.now));
                 }
@@ -95,7 +95,7 @@ impl<V: Variant> Fabric<V> {
         while let Some(in_port) = in_ports.first_from(pointer) {
             in_ports.remove(in_port);
             let input = in_port.input(first_input);
-            let free_at = self.inputs_free[input.index()].tick;
+            let free_at = self.switches.inputs_free[input.index()].tick;
             let heads = self.look_at_heads(input, (output, vl), room);
             requests.any_credits |= heads.any_credits;
             if free_at <= start && heads.eligible.is_some() {
@@ -125,14 +125,15 @@ impl<V: Variant> Fabric<V> {
         input: InputId,
         output: OutputId,
     ) -> Option<u16> {
-        self.has_flows()
+        self.switches
+            .has_flows()
             .then(|| self.bring_flow_forward(input, output))
     }
 
     #[inline(never)]
     fn bring_flow_forward(&mut self, input: InputId, output: OutputId) -> u16 {
         let vl = self.outputs[output.index()].grant.vl;
-        let room = if self.output_buffer_may_fill() {
+        let room = if self.switches.output_buffer_may_fill() {
             self.room(output, self.largest)
         } else {
             u16::MAX
@@ -143,8 +144,8 @@ impl<V: Variant> Fabric<V> {
             return 0;
         };
         let out_port = self.outputs[output.index()].out_port;
-        let queue = self.inputs[input.index()].queue(out_port, self.vls, vl.into());
-        let fifo = &mut self.queues[queue].fifo;
+        let queue = self.switches[input].queue(out_port, self.vls, vl.into());
+        let fifo = &mut self.switches.queues[queue].fifo;
         let packets = &mut self.kernel.packets;
         if before != PacketId::NONE {
             packets[before].next = packets[id].next;
@@ -166,11 +167,11 @@ impl<V: Variant> Fabric<V> {
         room: u16,
         conditions: &mut RetryConditions,
     ) -> Option<Place> {
-        let pointer = self.nics[nic.index()].pointers[vl];
-        let mut turn = self.queue_pairs.waiting(nic, vl).turn(pointer);
-        while let Some(place) = turn.next(self.queue_pairs.waiting(nic, vl)) {
-            let pair = self.queue_pairs.waiting(nic, vl).at(place);
-            let (dst, _) = self.queue_pairs.dst_and_sl(pair.key());
+        let pointer = self.nics[nic].pointers[vl];
+        let mut turn = self.nics.queue_pairs.waiting(nic, vl).turn(pointer);
+        while let Some(place) = turn.next(self.nics.queue_pairs.waiting(nic, vl)) {
+            let pair = self.nics.queue_pairs.waiting(nic, vl).at(place);
+            let (dst, _) = self.nics.queue_pairs.dst_and_sl(pair.key());
             let (flow, control) = (Flow::new(vl as u8, dst), pair.flow);
             let needs = pair.credits;
             let credits = self.credits_of(output, flow, needs);
