@@ -5,9 +5,15 @@ use std::fmt::Debug;
 /// The first set bit of `bits` at or after bit `from`, once around. `bits` is not 0.
 #[inline]
 pub(super) fn first_from(bits: u64, from: u8) -> u32 {
-    // `from` may be 64: two shifts instead of a branch.
-    let at_or_after = bits & (!0 << (from / 2)) << (from - from / 2);
+    let at_or_after = at_or_after(bits, from);
     (if at_or_after != 0 { at_or_after } else { bits }).trailing_zeros()
+}
+
+/// The bits of `bits` at or after bit `from`.
+#[inline]
+fn at_or_after(bits: u64, from: u8) -> u64 {
+    // `from` may be 64: two shifts instead of a branch.
+    bits & (!0 << (from / 2)) << (from - from / 2)
 }
 
 /// The bits of `bits` at or after bit `from`, which is at most 32.
@@ -65,8 +71,7 @@ impl<const WORDS: usize> BitSet for [u64; WORDS] {
         let mut set = Self::NONE;
         for (at, bits) in set.iter_mut().enumerate() {
             if at == word {
-                // Two shifts: a single one would overflow at bit 64.
-                *bits = self[at] & (u64::MAX << (bit / 2)) << (bit - bit / 2);
+                *bits = at_or_after(self[at], bit);
             } else if at > word {
                 *bits = self[at];
             }

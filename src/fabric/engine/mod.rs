@@ -9,7 +9,7 @@
 //!
 //! Each kind of switch has its own fabric: `hierarchical` and `voq` implement `SwitchModel` on
 //! the same `kernel`, and share the code in `nic`. [`Engine`] picks the fabric that a
-//! specification asks for, in one of the compiled variants (`variant`); `run` drives it. Workloads, probes and fabrics are
+//! specification asks for, which `model` builds in one of the compiled variants (`variant`); `run` drives it. Workloads, probes and fabrics are
 //! trait objects: so this crate compiles the engine, once for all crates that use it.
 
 mod bit_errors;
@@ -30,6 +30,7 @@ mod hierarchical;
 #[doc(hidden)]
 pub mod ids;
 mod kernel;
+mod list;
 mod model;
 mod next_hop;
 mod nic;

@@ -42,12 +42,15 @@ pub(super) fn new(
         }
         Switch::Voq(switch) => {
             layout::check_limits(spec, switch)?;
-            let small = spec.topology.radix() <= 64;
-            match layout::rates(spec, switch).len() {
-                0..=1 if small && layout::is_plain(spec, switch) => plan.voq::<Plain>(switch),
-                0..=1 if small => plan.voq::<OneRate>(switch),
-                2..=3 if small => plan.voq::<ThreeRates>(switch),
-                _ => plan.voq::<Any>(switch),
+            let rates = layout::rates(spec, switch).len();
+            if spec.topology.radix() > ThreeRates::PORTS || rates > ThreeRates::RATES {
+                plan.voq::<Any>(switch)
+            } else if rates > OneRate::RATES {
+                plan.voq::<ThreeRates>(switch)
+            } else if layout::is_plain(spec, switch) {
+                plan.voq::<Plain>(switch)
+            } else {
+                plan.voq::<OneRate>(switch)
             }
         }
     }

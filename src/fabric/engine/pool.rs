@@ -7,7 +7,7 @@ use crate::spec::Tick;
 use crate::workload::Message;
 use flitwise_base::define_ids;
 
-/// Names an entry of a [`Pool`].
+/// Names an entry of a [`Pool`] or of a list.
 pub(super) trait EntryId: Copy {
     /// The name of the entry at this position.
     fn of(position: u32) -> Self;
@@ -25,11 +25,6 @@ define_ids! {
 /// Makes ids the names of entries.
 macro_rules! name_entries {
     ($($name:ident)+) => {$(
-        impl $name {
-            /// No entry.
-            pub(super) const NONE: Self = Self::new(u32::MAX);
-        }
-
         impl EntryId for $name {
             #[inline(always)]
             fn of(position: u32) -> Self {
@@ -44,7 +39,19 @@ macro_rules! name_entries {
     )+};
 }
 
+pub(super) use name_entries;
+
 name_entries!(PacketId MessageId);
+
+impl PacketId {
+    /// No packet.
+    pub(super) const NONE: Self = Self::new(u32::MAX);
+}
+
+impl MessageId {
+    /// No message.
+    pub(super) const NONE: Self = Self::new(u32::MAX);
+}
 
 /// A message, from its creation to its delivery.
 #[derive(Debug, Clone, Copy, Default)]

@@ -10,41 +10,50 @@ pub(super) trait Value: Debug + Copy + Eq + Send {}
 
 impl<T: Debug + Copy + Eq + Send> Value for T {}
 
-/// The properties of a fabric that the compiler knows.
+/// The properties of a fabric that the compiler knows. Types with this parameter derive `Debug`, `Copy`, `Eq` and
+/// `Default`, which asks for these of a variant.
 pub(super) trait Variant: Debug + Copy + Eq + Default + Send + 'static {
     /// How steps are told to a probe.
     type Watcher: Watcher;
     /// A probe watches.
     const IS_WATCHED: bool = <Self::Watcher as Watcher>::WATCHES;
     /// The fabric is plain: without congestion control and, of `voq` switches, as `voq::layout::is_plain` says.
-    const PLAIN: bool;
-    /// Hierarchical switches may choose up-ports by their queues and central buffers by any rule, and may allocate
-    /// blindly or in rounds.
-    const ANY_RULE: bool;
-    /// Lines of a flit schedule of `voq` switches: at least the number of different rates, or 0 if the fabric is plain.
+    const IS_PLAIN: bool;
+    /// Hierarchical switches may choose up-ports by their queues, choose central buffers otherwise than by output, and
+    /// allocate blindly or in rounds.
+    const HAS_ANY_RULE: bool;
+    /// Most rates of a fabric of `voq` switches, each with a line in a flit schedule; 0 for plain fabrics, which keep no
+    /// lines.
     const RATES: usize;
+    /// Most ports of a `voq` switch.
+    const PORTS: u32;
     /// A value for each of [`RATES`](Self::RATES) rates.
     type PerRate<T: Value>: Value + AsRef<[T]> + AsMut<[T]>;
-    /// A bit for each port of a `voq` switch.
-    type Ports: BitSet;
+    /// A bit for each of [`PORTS`](Self::PORTS) ports.
+    type PortSet: BitSet;
 
     /// `value` for each rate.
     fn per_rate<T: Value>(value: T) -> Self::PerRate<T>;
 
-    /// The `part`, which plain fabrics do not have: the compiler drops the code behind it.
+    /// The `part`, which plain fabrics do not have: the compiler drops the code behind it. (The power states of links
+    /// are no such part of hierarchical fabrics.)
     #[inline(always)]
     fn part<T>(part: &Option<Box<T>>) -> Option<&T> {
-        if Self::PLAIN { None } else { part.as_deref() }
+        if Self::IS_PLAIN {
+            None
+        } else {
+            part.as_deref()
+        }
     }
 
     /// As [`part`](Self::part).
     #[inline(always)]
     fn part_mut<T>(part: &mut Option<Box<T>>) -> Option<&mut T> {
-        if Self::PLAIN {
-            None
-        } else {
-            part.as_deref_mut()
+        if Self::IS_PLAIN {
+            debug_assert!(part.is_none(), "plain fabrics do not have it");
+            return None;
         }
+        part.as_deref_mut()
     }
 }
 
@@ -57,11 +66,12 @@ macro_rules! variants {
 
         impl Variant for $name {
             type Watcher = $watcher;
-            const PLAIN: bool = $rates == 0;
-            const ANY_RULE: bool = $any_rule;
+            const IS_PLAIN: bool = $rates == 0;
+            const HAS_ANY_RULE: bool = $any_rule;
             const RATES: usize = $rates;
             type PerRate<T: Value> = [T; $rates];
-            type Ports = [u64; $ports / 64];
+            const PORTS: u32 = $ports;
+            type PortSet = [u64; $ports / 64];
 
             #[inline(always)]
             fn per_rate<T: Value>(value: T) -> Self::PerRate<T> {
@@ -72,14 +82,14 @@ macro_rules! variants {
 }
 
 variants! {
-    /// Plain.
+    /// Plain fabrics: see [`Variant::IS_PLAIN`].
     Plain: Unwatched, false, 0, 64;
-    /// With one rate, and with congestion control if the switches are hierarchical.
+    /// Other fabrics of one rate. Hierarchical switches have congestion control and the usual rules.
     OneRate: Unwatched, false, 1, 64;
-    /// With at most three rates.
+    /// Fabrics of `voq` switches with at most three rates.
     ThreeRates: Unwatched, false, 3, 64;
-    /// Within the limits of the engine.
+    /// All other fabrics within the limits of the engine.
     Any: Unwatched, true, 8, 128;
-    /// A probe watches. So few run long that one variant serves all.
+    /// Fabrics that a probe watches. Few of them run long, so one variant serves all.
     Probed: Watched, true, 8, 128;
 }

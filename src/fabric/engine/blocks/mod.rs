@@ -14,6 +14,8 @@
 //! Within a tick no part affects another, so the order of mail cannot matter. Senders of cut links learn of credits
 //! later than others, though in time; they may look for credits more often, which only the number of events shows.
 //!
+//! A fabric of any kind, in one block or several, is a [`Model`] for the engine.
+//!
 //! [`cut`] says which block has which switch, and which fabrics cannot be cut. [`run`](super::run) says how far the lead
 //! may go. `docs/evidence/performance.md` has the measurements.
 

@@ -52,7 +52,7 @@ impl<V: Variant> Fabric<V> {
         let (senders, links) = (&self.senders, &mut self.links);
         let largest = &control.largest;
         control.congestion.update(|output, vl| {
-            let (to, vl) = (senders[output.index()].to, usize::from(vl));
+            let (to, vl) = (senders[output].to, usize::from(vl));
             links.has_quota((output, to), vl, largest[vl], now)
         });
     }
@@ -74,11 +74,11 @@ impl<V: Variant> Fabric<V> {
     /// head, or sets when to wake.
     #[inline]
     fn request_from_input(&mut self, port: InputId) {
-        self.switches[port].dirty = false;
+        self.switches.inputs[port].dirty = false;
         if !self.input_is_idle(port) {
             return;
         }
-        if self.switches.blind.is_used::<V>() {
+        if self.switches.blind.are_kept::<V>() {
             self.pick_from_input(port);
         } else if self.switches.rounds.are_used::<V>() {
             self.begin_round_of_input(port);
@@ -90,7 +90,7 @@ impl<V: Variant> Fabric<V> {
     /// Whether the port of an input buffer into the crossbar is idle. If not, sets when to wake.
     #[inline(always)]
     pub(super) fn input_is_idle(&mut self, port: InputId) -> bool {
-        let input = &self.switches[port];
+        let input = &self.switches.inputs[port];
         let idle_at = input.free_at.saturating_sub(self.switches.source_overlap);
         if idle_at > self.kernel.now {
             if input.ready != 0 {
@@ -105,7 +105,7 @@ impl<V: Variant> Fabric<V> {
     /// head. Without such a head it sets when to wake.
     #[inline]
     pub(super) fn request_eligible_from_input(&mut self, port: InputId) {
-        let input = &self.switches[port];
+        let input = &self.switches.inputs[port];
         let mut wake_at = Tick::MAX;
         let (mut vls, pointer) = (u64::from(input.ready), input.next);
         while vls != 0 {
@@ -130,7 +130,7 @@ impl<V: Variant> Fabric<V> {
     /// `output`.
     #[inline(always)]
     pub(super) fn request_for_vl(&mut self, port: InputId, vl: u32, output: OutputId) {
-        let input = &mut self.switches[port];
+        let input = &mut self.switches.inputs[port];
         input.pick = vl as u8;
         input.next = if vl as usize + 1 == self.vls {
             0
@@ -154,7 +154,7 @@ impl<V: Variant> Fabric<V> {
                 .switches
                 .central_links
                 .between::<V>(port, output, || self.switches.picked_of_input(port));
-            let to = &mut self.switches[central];
+            let to = &mut self.switches.centrals[central];
             if to.requests == 0 {
                 self.work.requested_centrals.push(central);
             }
@@ -165,11 +165,11 @@ impl<V: Variant> Fabric<V> {
     /// Virtual allocation of a central buffer, as for input buffers.
     #[inline]
     fn request_from_central(&mut self, central: CentralId) {
-        self.switches[central].dirty = false;
+        self.switches.centrals[central].dirty = false;
         if !self.central_is_idle(central) {
             return;
         }
-        if self.switches.blind.is_used::<V>() {
+        if self.switches.blind.are_kept::<V>() {
             self.pick_from_central(central);
         } else if self.switches.rounds.are_used::<V>() {
             self.begin_round_of_central(central);
@@ -181,7 +181,7 @@ impl<V: Variant> Fabric<V> {
     /// As [`input_is_idle`](Self::input_is_idle), for a central buffer.
     #[inline(always)]
     pub(super) fn central_is_idle(&mut self, central: CentralId) -> bool {
-        let free_at = self.switches[central].free_at;
+        let free_at = self.switches.centrals[central].free_at;
         let idle_at = free_at.saturating_sub(self.switches.source_overlap);
         if idle_at > self.kernel.now {
             if self.switches.central_has_ready(central) {
@@ -195,7 +195,7 @@ impl<V: Variant> Fabric<V> {
     /// As [`request_eligible_from_input`](Self::request_eligible_from_input), for a central buffer.
     #[inline]
     pub(super) fn request_eligible_from_central(&mut self, central: CentralId) {
-        let from = &self.switches[central];
+        let from = &self.switches.centrals[central];
         let (next, ready) = (from.next, from.ready);
         let mut wake_at = Tick::MAX;
         if self.switches.far_words == 0 {
@@ -244,7 +244,6 @@ impl<V: Variant> Fabric<V> {
         queue: u32,
         wake_at: &mut Tick,
     ) -> bool {
-        let at = central.index();
         let (eligibility, id) = self.check_central_head(central, queue);
         match eligibility {
             Eligibility::Waiting => false,
@@ -254,14 +253,15 @@ impl<V: Variant> Fabric<V> {
             }
             Eligibility::Eligible => {
                 let queues = self.switches.central_buffers.fifos.stride() as u32;
-                let from = &mut self.switches.centrals[at];
+                let from = &mut self.switches.centrals[central];
                 from.pick = queue;
                 from.picked = id;
                 from.next = if queue + 1 == queues { 0 } else { queue + 1 };
                 let position = from.position.into();
                 if self.prefetching {
                     // The grant will add a credit return to it, and may apply an earlier one.
-                    self.switches.central_buffers.credits.prefetch_all_of(at);
+                    let credits = &self.switches.central_buffers.credits;
+                    credits.prefetch_all_of(central.index());
                 }
                 let output = self.kernel.packets[id].output;
                 self.request_output(output, position);
@@ -273,7 +273,7 @@ impl<V: Variant> Fabric<V> {
     /// Phase 5: the source at `position` requests an output.
     #[inline]
     fn request_output(&mut self, output: OutputId, position: u32) {
-        let to = &mut self.switches[output];
+        let to = &mut self.switches.outputs[output];
         if to.requests == 0 {
             self.work.requested_outputs.push(output);
         }

@@ -60,7 +60,7 @@ impl CentralLinks {
         packet: impl FnOnce() -> PacketId,
     ) -> CentralId {
         let number = match self {
-            _ if !V::ANY_RULE => output.get(),
+            _ if !V::HAS_ANY_RULE => output.get(),
             Self::ByOutput => output.get(),
             Self::ByInput => port.get(),
             Self::Random { drawn, .. } => drawn[packet().index()].into(),

@@ -1,6 +1,5 @@
 //! The state of congestion control of the hierarchical switch (`docs/model/infiniband.md` §12). The rules are in
-//! [`congestion`](crate::engine::congestion); the phases call them through this
-//! module.
+//! [`congestion`](crate::engine::congestion).
 
 use super::packet::Packet;
 use crate::engine::congestion::{ByteRates, Congestion, FlowId};
@@ -11,15 +10,15 @@ use crate::spec::{CongestionControl, FabricSpec, SpecError, Tick};
 use flitwise_base::units::Ratio;
 use std::collections::VecDeque;
 
-/// The state of congestion control, and what it needs in NICs.
+/// The state of congestion control, and of NICs as far as only congestion control needs it.
 #[derive(Debug)]
-pub(super) struct Controlled {
-    pub(super) congestion: Congestion,
+pub(super) struct ControlState {
+    pub congestion: Congestion,
     flit_bytes: u32,
     /// Credits of the largest packet on each VL.
-    pub(super) largest: Vec<u32>,
-    pub(super) queue_pairs: QueuePairs,
-    pub(super) nics: Vec<NicCongestion>,
+    pub largest: Vec<u32>,
+    pub queue_pairs: QueuePairs,
+    pub nics: Vec<NicCongestion>,
     /// Packets in the send queue, per flow or per NIC, whichever congestion control holds
     /// back.
     in_send_queue: Vec<u32>,
@@ -38,7 +37,7 @@ pub(super) struct NicCongestion {
     pub was_idle: bool,
 }
 
-impl Controlled {
+impl ControlState {
     /// `control`, the congestion control of `spec`.
     ///
     /// # Errors

@@ -60,7 +60,7 @@ impl<V: Variant> Fabric<V> {
     fn head(&self, (buffer, queue): Queue) -> PacketId {
         match buffer {
             Buffer::Input(input) => {
-                let heads = &self.switches[input].heads;
+                let heads = &self.switches.inputs[input].heads;
                 self.switches.input_fifos.head(heads, input.index(), queue)
             }
             Buffer::Central(central) => {
@@ -68,7 +68,7 @@ impl<V: Variant> Fabric<V> {
                 fifos.head(&[], central.index(), queue)
             }
             Buffer::Output(output) => {
-                let heads = &self.senders[output.index()].heads;
+                let heads = &self.senders[output].heads;
                 let fifos = &self.switches.output_buffers.fifos;
                 fifos.head(heads, output.index(), queue)
             }
@@ -90,7 +90,7 @@ impl<V: Variant> Fabric<V> {
         let (output, vl) = (packet.output, usize::from(packet.vl));
         let (next, queue) = match node.0 {
             Buffer::Output(output) => {
-                let link = &self.senders[output.index()];
+                let link = &self.senders[output];
                 if link.to.is_nic() {
                     return None;
                 }
@@ -109,7 +109,7 @@ impl<V: Variant> Fabric<V> {
         let (credits, now) = (packet.credits.into(), self.kernel.now);
         let holders = match next {
             Buffer::Input(input) => {
-                let upstream = self.switches[input].upstream;
+                let upstream = self.switches.inputs[input].upstream;
                 self.links.holders(upstream, queue, credits, now)
             }
             Buffer::Central(central) => {
@@ -133,7 +133,7 @@ impl<V: Variant> Fabric<V> {
     fn returns_credits(&self, (buffer, queue): Queue) -> bool {
         match buffer {
             Buffer::Input(input) => {
-                let upstream = self.switches[input].upstream;
+                let upstream = self.switches.inputs[input].upstream;
                 self.links.any_on(upstream, queue)
             }
             Buffer::Central(central) => {

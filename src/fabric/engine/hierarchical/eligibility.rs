@@ -54,7 +54,7 @@ impl<V: Variant> Fabric<V> {
     /// Checks the head of `vl` of an input buffer. Returns its output as well.
     #[inline(always)]
     pub(super) fn check_input_head(&mut self, port: InputId, vl: u32) -> (Eligibility, OutputId) {
-        let heads = &self.switches[port].heads;
+        let heads = &self.switches.inputs[port].heads;
         let id = self
             .switches
             .input_fifos
@@ -72,7 +72,7 @@ impl<V: Variant> Fabric<V> {
                 .between::<V>(port, output, || id);
             let queue = self.switches.central_queue(output, packet.vl);
             let found = self.check_central(central, queue, credits, position);
-            let idle_at = self.switches[central].port_free_at;
+            let idle_at = self.switches.centrals[central].port_free_at;
             self.report(&found, output, next_vl, idle_at);
             found
         };
@@ -95,7 +95,7 @@ impl<V: Variant> Fabric<V> {
         let packet = &self.kernel.packets[id];
         let (output, vl) = (packet.output, packet.vl.into());
         let credits = u32::from(packet.credits);
-        let position = u32::from(self.switches.centrals[at].position);
+        let position = u32::from(self.switches.centrals[central].position);
         (self.check_output(output, vl, credits, position), id)
     }
 
@@ -109,7 +109,7 @@ impl<V: Variant> Fabric<V> {
         credits: u32,
         position: u32,
     ) -> Eligibility {
-        let to = &mut self.switches.outputs[output.index()];
+        let to = &mut self.switches.outputs[output];
         let overlap = self.timing.stages.allocation;
         let ticks = (to.port_free_at.saturating_sub(overlap), self.kernel.now);
         let found = Eligibility::of(
@@ -152,7 +152,7 @@ impl<V: Variant> Fabric<V> {
         credits: u32,
         position: u32,
     ) -> Eligibility {
-        let to = &mut self.switches.centrals[central.index()];
+        let to = &mut self.switches.centrals[central];
         let overlap = self.timing.stages.allocation;
         let ticks = (to.port_free_at.saturating_sub(overlap), self.kernel.now);
         let at = (central.index(), queue);

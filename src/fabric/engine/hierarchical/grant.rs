@@ -15,7 +15,7 @@ impl<V: Variant> Fabric<V> {
     /// tick.
     #[inline]
     pub(super) fn grant_output(&mut self, output: OutputId) {
-        let to = &mut self.switches[output];
+        let to = &mut self.switches.outputs[output];
         let requests = std::mem::take(&mut to.requests);
         let winner = first_from(requests, to.next_source);
         to.next_source = winner as u8 + 1;
@@ -25,14 +25,14 @@ impl<V: Variant> Fabric<V> {
         } else {
             self.leave_central(first_central.plus(winner - 4))
         };
-        self.switches[output].port_free_at = free_at;
+        self.switches.outputs[output].port_free_at = free_at;
         let packet = &mut self.kernel.packets[id];
         let credits = u32::from(packet.credits);
         self.switches
             .output_buffers
             .credits
             .take(output.index(), packet.vl.into(), credits);
-        if V::ANY_RULE {
+        if V::HAS_ANY_RULE {
             self.switches.waiting[output.index()] -= credits;
         }
         let seen = || packet.seen(id);
@@ -80,12 +80,12 @@ impl<V: Variant> Fabric<V> {
     /// next tick.
     #[inline]
     pub(super) fn grant_central(&mut self, central: CentralId) {
-        let to = &mut self.switches[central];
+        let to = &mut self.switches.centrals[central];
         let requests = std::mem::take(&mut to.requests);
         let winner = first_from(requests.into(), to.next_source);
         to.next_source = winner as u8 + 1;
         let (id, free_at) = self.leave_input(central.mport().input(winner));
-        self.switches[central].port_free_at = free_at;
+        self.switches.centrals[central].port_free_at = free_at;
         let packet = &self.kernel.packets[id];
         let queue = self.switches.central_queue(packet.output, packet.vl);
         self.switches
@@ -115,7 +115,7 @@ impl<V: Variant> Fabric<V> {
 
     /// Tells the probe so of the packets that the sources of `output` at `positions` picked.
     fn report_losers(&mut self, output: OutputId, mut positions: u64) {
-        let first_central = self.switches[output].first_central;
+        let first_central = self.switches.outputs[output].first_central;
         while positions != 0 {
             let position = positions.trailing_zeros();
             positions &= positions - 1;
@@ -123,7 +123,7 @@ impl<V: Variant> Fabric<V> {
                 None => self
                     .switches
                     .picked_of_input(output.mport().input(position)),
-                Some(central) => self.switches.centrals[first_central.plus(central).index()].picked,
+                Some(central) => self.switches.centrals[first_central.plus(central)].picked,
             };
             self.report_loser(id);
         }
@@ -133,11 +133,11 @@ impl<V: Variant> Fabric<V> {
     /// the tick from which the ports of the crossing are free.
     #[inline]
     fn leave_input(&mut self, port: InputId) -> (PacketId, Tick) {
-        let at = port.index();
+        let (at, switches) = (port.index(), &mut self.switches);
         let start = self.kernel.now + self.timing.stages.allocation;
-        let input = &mut self.switches.inputs[at];
+        let input = &mut switches.inputs[port];
         let vl = usize::from(input.pick);
-        let id = self.switches.input_fifos.head(&input.heads, at, vl);
+        let id = switches.input_fifos.head(&input.heads, at, vl);
         let packet = &mut self.kernel.packets[id];
         packet.crossing = start;
         let credit_return = self.links.drain_rate().credit_return(
@@ -150,24 +150,16 @@ impl<V: Variant> Fabric<V> {
         );
         let free_at = credit_return.end + 1;
         input.free_at = free_at;
-        if self.switches.blind.is_used::<V>() {
-            self.switches.blind.granted_input(port);
-        }
-        if self.switches.rounds.are_used::<V>() {
-            self.switches.rounds.granted_input(port);
-        }
+        switches.blind.granted_input::<V>(port);
+        switches.rounds.picks.granted_input::<V>(port);
         let (output, flits, next) = (packet.output, packet.flits, packet.next);
-        let granted_before = &mut self.switches.granted_at[at * self.vls + vl];
+        let granted_before = &mut switches.granted_at[at * self.vls + vl];
         let waited = self.kernel.now - packet.ready.max(*granted_before);
         *granted_before = self.kernel.now;
-        if self
-            .switches
-            .input_fifos
-            .pop(&mut input.heads, at, vl, next)
-        {
+        if switches.input_fifos.pop(&mut input.heads, at, vl, next) {
             input.ready &= !(1 << vl);
         }
-        self.switches.turns.at(port, output).granted(flits, waited);
+        switches.turns.at(port, output).granted(flits, waited);
         let mut credit_return = credit_return;
         let control = V::part(&self.control);
         if let Some(control) = control {
@@ -188,56 +180,38 @@ impl<V: Variant> Fabric<V> {
     /// the tick from which the ports of the crossing are free.
     #[inline]
     fn leave_central(&mut self, central: CentralId) -> (PacketId, Tick) {
-        let at = central.index();
-        let from = &mut self.switches.centrals[at];
+        let (at, switches) = (central.index(), &mut self.switches);
+        let from = &mut switches.centrals[central];
         let queue = from.pick;
         let id = from.picked;
         let packet = &self.kernel.packets[id];
         let crossbar = self.timing.stages.crossbar;
-        let credit_return = self
-            .switches
-            .central_buffers
-            .credits
-            .drain_rate()
-            .credit_return(
-                queue,
-                (packet.flits, packet.credits.into()),
-                self.kernel.now + self.timing.stages.allocation,
-                packet.arrival + self.timing.stages.input_store + crossbar,
-                packet.crossing + crossbar,
-            );
+        let buffers = &mut switches.central_buffers;
+        let credit_return = buffers.credits.drain_rate().credit_return(
+            queue,
+            (packet.flits, packet.credits.into()),
+            self.kernel.now + self.timing.stages.allocation,
+            packet.arrival + self.timing.stages.input_store + crossbar,
+            packet.crossing + crossbar,
+        );
         let free_at = credit_return.end + 1;
         from.free_at = free_at;
-        if self.switches.blind.is_used::<V>() {
-            self.switches.blind.granted_central(central);
-        }
-        if self.switches.rounds.are_used::<V>() {
-            self.switches.rounds.granted_central(central);
-        }
+        switches.blind.granted_central::<V>(central);
+        switches.rounds.picks.granted_central::<V>(central);
         let mut waiting = std::mem::take(&mut from.inputs_waiting);
-        if self
-            .switches
-            .central_buffers
-            .fifos
-            .pop(&mut [], at, queue as usize, packet.next)
-        {
-            *self.switches.ready_word(central, queue / 64) &= !(1 << (queue % 64));
-        }
+        let is_empty = (buffers.fifos).pop(&mut [], at, queue as usize, packet.next);
         let credit_return = credit_return.delayed(1);
-        self.switches
-            .central_buffers
+        buffers
             .credits
             .add_return(at, credit_return, self.kernel.now);
+        let first_credit = buffers.credits.first_credit_tick(&credit_return);
+        if is_empty {
+            *switches.ready_word(central, queue / 64) &= !(1 << (queue % 64));
+        }
         while waiting != 0 {
             let port = central.mport().input(waiting.trailing_zeros());
             waiting &= waiting - 1;
-            self.wake(
-                Event::Input(port),
-                self.switches
-                    .central_buffers
-                    .credits
-                    .first_credit_tick(&credit_return),
-            );
+            self.wake(Event::Input(port), first_credit);
         }
         if self.switches.central_has_ready(central) {
             self.wake(
@@ -255,7 +229,7 @@ impl<V: Variant> Fabric<V> {
         mut positions: u64,
         at: Tick,
     ) {
-        let first_central = self.switches[output].first_central;
+        let first_central = self.switches.outputs[output].first_central;
         while positions != 0 {
             let position = positions.trailing_zeros();
             positions &= positions - 1;

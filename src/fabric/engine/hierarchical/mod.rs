@@ -22,6 +22,8 @@
 //! | 6 | [`grant`] |
 //! | 7 | [`output`] and [`scheduler`]; CNPs in [`notify`] |
 //! | 8 | none: [`schedule`] has the ticks in closed form |
+//!
+//! The state is in [`switches`], [`nics`], [`links`] and [`state`]; [`picks`] are part of the state of switches.
 
 mod allocate;
 mod blind;
@@ -56,11 +58,12 @@ mod statistics;
 mod switches;
 
 pub(super) use self::block::lookahead;
-use self::control::Controlled;
+use self::control::ControlState;
 use self::links::Links;
 use self::mail::{Arrival, Credits};
 use self::nics::Nics;
 use self::packet::Packet;
+use self::scheduler::Schedulers;
 use self::state::{Ports, Queue, Sender};
 use self::switches::Switches;
 use super::blocks::post::Post;
@@ -69,6 +72,7 @@ use super::congestion::Congestion;
 use super::deadlock::{Deadlock, Waiting};
 use super::ids::{CentralId, InputId, OutputId};
 use super::kernel::{Kernel, SwitchModel};
+use super::list::List;
 use super::next_hop::NextHops;
 use super::pool::{MessageId, PacketId};
 use super::power::LinkPowers;
@@ -88,21 +92,22 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub(super) struct Fabric<V: Variant> {
     /// `None` without congestion control.
-    control: Option<Box<Controlled>>,
+    control: Option<Box<ControlState>>,
     kernel: Kernel<Packet, Vec<u32>, V::Watcher>,
     units: Units,
     timing: Timing,
     radix: u32,
     vls: usize,
     ports: usize,
-    /// The fabric has more than [`PREFETCH_PORTS`] ports: see `fabric::prefetch`.
+    /// The fabric has more than [`PREFETCH_PORTS`] ports: see `prefetch`.
     prefetching: bool,
 
     // The parts, numbered as in `layout`.
     switches: Switches,
     nics: Nics,
-    /// The sending ends of links: of outputs, then of NICs.
-    senders: Vec<Sender>,
+    /// The sending ends of links: of out-ports, then of NICs.
+    senders: List<OutputId, Sender>,
+    schedulers: Schedulers,
     links: Links,
 
     // Tables.
@@ -179,7 +184,7 @@ impl<V: Variant> Fabric<V> {
             senders,
         } = Ports::new(topology);
         let control = spec.congestion_control.as_deref();
-        let control = control.map(|control| Controlled::new(spec, control).map(Box::new));
+        let control = control.map(|control| ControlState::new(spec, control).map(Box::new));
         let mut kernel = Kernel::new(spec, layout::event_horizon(spec, timing), watcher);
         let ends = senders.iter().map(|sending| sending.to);
         kernel.power = LinkPowers::new(spec, ports, ends);
@@ -194,6 +199,7 @@ impl<V: Variant> Fabric<V> {
             prefetching: ports > PREFETCH_PORTS,
             switches: Switches::new::<V>(spec, switch, inputs, outputs),
             nics: Nics::new(spec, switch),
+            schedulers: Schedulers::new(spec, &switch.scheduler, senders.len()),
             senders,
             links: Links::new(spec, switch),
             next_hops: NextHops::new(spec, router),
@@ -217,10 +223,10 @@ impl<V: Variant> Fabric<V> {
             _ => at,
         };
         let wake = match event {
-            Event::Input(input) => &mut self.switches[input].wake,
-            Event::Central(central) => &mut self.switches[central].wake,
-            Event::Output(output) => &mut self.senders[output.index()].wake,
-            Event::Nic(nic) => &mut self.nics[nic].wake,
+            Event::Input(input) => &mut self.switches.inputs[input].wake,
+            Event::Central(central) => &mut self.switches.centrals[central].wake,
+            Event::Output(output) => &mut self.senders[output].wake,
+            Event::Nic(nic) => &mut self.nics.state[nic].wake,
             Event::Delivery(_) | Event::Injection(_) | Event::Arrival(_) => return,
         };
         self.kernel.wake(wake, at, event);
@@ -239,7 +245,7 @@ impl<V: Variant> Fabric<V> {
         if !self.allocates_now() {
             return self.wake(Event::Input(port), self.kernel.now);
         }
-        if !std::mem::replace(&mut self.switches[port].dirty, true) {
+        if !std::mem::replace(&mut self.switches.inputs[port].dirty, true) {
             self.work.dirty_inputs.push(port);
         }
     }
@@ -250,7 +256,7 @@ impl<V: Variant> Fabric<V> {
         if !self.allocates_now() {
             return self.wake(Event::Central(central), self.kernel.now);
         }
-        if !std::mem::replace(&mut self.switches[central].dirty, true) {
+        if !std::mem::replace(&mut self.switches.centrals[central].dirty, true) {
             self.work.dirty_centrals.push(central);
         }
     }
@@ -258,7 +264,7 @@ impl<V: Variant> Fabric<V> {
     /// Lists a NIC for phase 3 of this tick.
     #[inline]
     fn touch_nic(&mut self, nic: NicId) {
-        if !std::mem::replace(&mut self.nics[nic].dirty, true) {
+        if !std::mem::replace(&mut self.nics.state[nic].dirty, true) {
             self.work.dirty_nics.push(nic);
         }
     }
@@ -291,19 +297,19 @@ impl<V: Variant> SwitchModel for Fabric<V> {
         let now = self.kernel.now;
         match event {
             Event::Input(input) => {
-                self.switches[input].wake.arrived(now);
+                self.switches.inputs[input].wake.arrived(now);
                 self.touch_input(input);
             }
             Event::Central(central) => {
-                self.switches[central].wake.arrived(now);
+                self.switches.centrals[central].wake.arrived(now);
                 self.touch_central(central);
             }
             Event::Output(output) => {
-                self.senders[output.index()].wake.arrived(now);
+                self.senders[output].wake.arrived(now);
                 self.work.dirty_outputs.push(output);
             }
             Event::Nic(nic) => {
-                self.nics[nic].wake.arrived(now);
+                self.nics.state[nic].wake.arrived(now);
                 self.touch_nic(nic);
             }
             Event::Delivery(packet) => self.deliver(packet, workload),

@@ -36,7 +36,7 @@ impl<V: Variant> Fabric<V> {
             self.append_to_pair(message, id);
             return;
         }
-        let nic = &mut self.nics[message.src];
+        let nic = &mut self.nics.state[message.src];
         if nic.queues.len() <= sl {
             nic.queues.resize(sl + 1, MessageQueue::EMPTY);
         }
@@ -53,7 +53,7 @@ impl<V: Variant> Fabric<V> {
                 self.prefetch_nic(i);
             }
             let nic = self.work.dirty_nics[i];
-            self.nics[nic].dirty = false;
+            self.nics.state[nic].dirty = false;
             if V::part(&self.control).is_some() {
                 self.fill_from_pairs(nic, workload);
             } else {
@@ -69,10 +69,10 @@ impl<V: Variant> Fabric<V> {
             let Some((sl, next)) = self.next_sl(nic) else {
                 return;
             };
-            let mut queue = self.nics[nic].queues[sl];
+            let mut queue = self.nics.state[nic].queues[sl];
             let cut = queue.cut(nic, &mut self.kernel.messages, next.last);
             self.move_packet(nic, cut, next);
-            let state = &mut self.nics[nic];
+            let state = &mut self.nics.state[nic];
             state.queues[sl] = queue;
             state.next = sl as u8 + 1;
             if queue.is_empty() {
@@ -94,14 +94,14 @@ impl<V: Variant> Fabric<V> {
     #[inline]
     fn next_sl(&mut self, nic: NicId) -> Option<(usize, NextPacket)> {
         let (at, now) = (nic.index(), self.kernel.now);
-        let (sls, next) = (self.nics[nic].waiting_sls, self.nics[nic].next);
+        let (sls, next) = (self.nics.state[nic].waiting_sls, self.nics.state[nic].next);
         let ahead = from_on(sls, next);
         let (mut wake_at, mut waits) = (Tick::MAX, false);
         for mut bits in [ahead, sls & !ahead] {
             while bits != 0 {
                 let sl = bits.trailing_zeros() as usize;
                 bits &= bits - 1;
-                let id = self.nics[nic].queues[sl].first();
+                let id = self.nics.state[nic].queues[sl].first();
                 let (packet, last) = self.kernel.messages.next_packet(id);
                 let dst = self.kernel.messages.dst(id);
                 let vl = self.vl_policy.at_nic(nic, dst, sl as u8);
@@ -120,7 +120,7 @@ impl<V: Variant> Fabric<V> {
                 }
             }
         }
-        self.nics[nic].waiting |= waits;
+        self.nics.state[nic].waiting |= waits;
         if wake_at != Tick::MAX {
             self.wake(Event::Nic(nic), wake_at);
         }
@@ -157,11 +157,12 @@ impl<V: Variant> Fabric<V> {
             .credits
             .take(at, vl.into(), packet.credits.into());
         let id = kernel.packets.insert(packet);
-        let heads = &mut self.senders[self.ports + at].heads;
+        let output = OutputId::of_nic(nic, self.ports);
+        let heads = &mut self.senders[output].heads;
         self.nics
             .send_queues
             .fifos
             .push(heads, at, vl.into(), id, &mut kernel.packets);
-        self.packet_ready_at_output(OutputId::of_nic(nic, self.ports), vl.into());
+        self.packet_ready_at_output(output, vl.into());
     }
 }

@@ -3,16 +3,15 @@
 use super::buffers::VlBuffers;
 use super::schedule::DrainRate;
 use crate::engine::calendar::Wake;
+use crate::engine::list::List;
 use crate::engine::nic::{Answering, MessageQueue};
 use crate::ids::NicId;
-use crate::prefetch::prefetch;
 use crate::spec::{FabricSpec, Hierarchical};
-use std::ops::{Index, IndexMut};
 
 /// All NICs.
 #[derive(Debug)]
 pub(super) struct Nics {
-    nics: Vec<Nic>,
+    pub state: List<NicId, Nic>,
     pub send_queues: VlBuffers,
     /// Their answers; only with congestion control.
     pub answering: Answering,
@@ -24,30 +23,10 @@ impl Nics {
         let nics = spec.topology.endpoints() as usize;
         let drain = DrainRate::link(spec.units.flits_per_credit);
         Self {
-            nics: vec![Nic::default(); nics],
+            state: (0..nics).map(|_| Nic::default()).collect(),
             send_queues: VlBuffers::of_pool(nics, &switch.buffers.nic_queue, drain),
             answering: Answering::new(spec),
         }
-    }
-
-    #[inline]
-    pub(super) fn prefetch(&self, nic: NicId) {
-        prefetch(&self.nics, nic.index());
-    }
-}
-
-impl Index<NicId> for Nics {
-    type Output = Nic;
-    #[inline(always)]
-    fn index(&self, nic: NicId) -> &Nic {
-        &self.nics[nic.index()]
-    }
-}
-
-impl IndexMut<NicId> for Nics {
-    #[inline(always)]
-    fn index_mut(&mut self, nic: NicId) -> &mut Nic {
-        &mut self.nics[nic.index()]
     }
 }
 

@@ -91,7 +91,7 @@ impl<V: Variant> Fabric<V> {
         let Some(&id) = state.cnps.front() else {
             return false;
         };
-        let sender = &self.senders[output.index()];
+        let sender = &self.senders[output];
         let to = sender.to;
         if free_at > now {
             self.wake(Event::Output(output), free_at);
@@ -112,7 +112,7 @@ impl<V: Variant> Fabric<V> {
         let has_more = !state.cnps.is_empty();
         self.transmit(output, NextPacket::Cnp(id, vl));
         if has_more {
-            let free_at = self.senders[output.index()].free_at;
+            let free_at = self.senders[output].free_at;
             self.wake(Event::Output(output), free_at);
         }
         true

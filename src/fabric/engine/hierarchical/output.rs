@@ -3,11 +3,12 @@
 //! [`scheduler`](super::scheduler) has the rules that choose a VL, [`notify`](super::notify) the
 //! sending of CNPs.
 
-use super::buffers::VlBuffers;
 use super::fifos::{Fifos, NEAR_VLS};
 use super::ledgers::Retry;
+use super::nics::Nics;
 use super::schedule::CreditReturn;
 use super::scheduler::Head;
+use super::switches::Switches;
 use super::{Event, Fabric};
 use crate::engine::counters::Arrived;
 use crate::engine::far_end::FarEnd;
@@ -45,7 +46,7 @@ impl<V: Variant> Fabric<V> {
     /// Notes that a packet became ready on `vl` of `output`.
     #[inline]
     pub(super) fn packet_ready_at_output(&mut self, output: OutputId, vl: usize) {
-        self.senders[output.index()].ready |= 1 << vl;
+        self.senders[output].ready |= 1 << vl;
         self.packet_waits(output);
         let free_at = self.link_free_at(output);
         if free_at <= self.kernel.now {
@@ -66,7 +67,7 @@ impl<V: Variant> Fabric<V> {
     /// First tick in which the link of `output`, for which packets wait, may start one.
     #[inline]
     pub(super) fn link_free_at(&self, output: OutputId) -> Tick {
-        let free_at = self.senders[output.index()].free_at;
+        let free_at = self.senders[output].free_at;
         match &self.kernel.power {
             Some(power) => power.starts_at(output, free_at.max(self.kernel.now)),
             None => free_at,
@@ -77,7 +78,7 @@ impl<V: Variant> Fabric<V> {
     /// tick `now` was not ready, or had no credits.
     #[inline]
     pub(super) fn was_idle_until(&self, now: Tick, output: OutputId) -> bool {
-        let free_at = self.senders[output.index()].free_at;
+        let free_at = self.senders[output].free_at;
         // An outage that began at once has kept it from running.
         now > free_at && self.kernel.outage_ticks(output, free_at, now) < now - free_at
     }
@@ -102,7 +103,7 @@ impl<V: Variant> Fabric<V> {
         if V::part(&self.control).is_some() && self.send_cnp(output) {
             return;
         }
-        let link = &self.senders[output.index()];
+        let link = &self.senders[output];
         if link.ready == 0 {
             return;
         }
@@ -115,13 +116,8 @@ impl<V: Variant> Fabric<V> {
         if candidates == 0 {
             return;
         }
-        let link = &self.senders[output.index()];
-        let (fifos, buffer) = fifos_of(
-            &self.switches.output_buffers,
-            &self.nics.send_queues,
-            self.ports,
-            output,
-        );
+        let link = &self.senders[output];
+        let (fifos, buffer) = fifos_of(&self.switches, &self.nics, output);
         let idle_before = V::part_mut(&mut self.control)
             .is_some_and(|control| control.was_idle_before_cnp(output.nic(self.ports)));
         let was_idle = idle_before || self.was_idle_until(now, output);
@@ -134,7 +130,6 @@ impl<V: Variant> Fabric<V> {
             }
         };
         let vl = self
-            .switches
             .schedulers
             .pick(output.index(), candidates, head, was_idle);
         self.transmit(output, NextPacket::Head(vl));
@@ -145,13 +140,8 @@ impl<V: Variant> Fabric<V> {
     #[inline]
     fn candidates(&mut self, output: OutputId) -> u32 {
         let now = self.kernel.now;
-        let sender = &self.senders[output.index()];
-        let (fifos, buffer) = fifos_of(
-            &self.switches.output_buffers,
-            &self.nics.send_queues,
-            self.ports,
-            output,
-        );
+        let sender = &self.senders[output];
+        let (fifos, buffer) = fifos_of(&self.switches, &self.nics, output);
         let link = (output, sender.to);
         let (mut candidates, mut wake_at, mut waits) = (0u32, Tick::MAX, false);
         let mut ready = sender.ready;
@@ -174,7 +164,7 @@ impl<V: Variant> Fabric<V> {
             }
         }
         if candidates == 0 {
-            let sender = &mut self.senders[output.index()];
+            let sender = &mut self.senders[output];
             sender.blocked_since = sender.blocked_since.min(now);
             if waits && !sender.to.is_nic() {
                 self.links.await_return(output);
@@ -191,7 +181,7 @@ impl<V: Variant> Fabric<V> {
     pub(super) fn transmit(&mut self, output: OutputId, next: NextPacket) {
         let now = self.kernel.now;
         let leaving = self.leave_buffer(output, next);
-        let sender = &mut self.senders[output.index()];
+        let sender = &mut self.senders[output];
         let packet = self.kernel.packets[leaving.id];
         let (to, has_more) = (sender.to, sender.ready != 0);
         let free_at = now + leaving.held + Tick::from(packet.flits);
@@ -210,14 +200,14 @@ impl<V: Variant> Fabric<V> {
             end: free_at,
             waited: now - packet.ready,
         };
-        let part = &mut self.switches[output];
+        let part = &mut self.switches.outputs[output];
         let observers = &mut self.kernel.observers;
         observers.credit_wait_ended(&mut part.sent, output, blocked_since, now);
         part.sent.credit_wait -= out;
         if let Some(nic) = nic {
             self.injected(nic, &leaving);
         }
-        let part = &mut self.switches[output];
+        let part = &mut self.switches.outputs[output];
         let seen = || packet.seen(leaving.id);
         self.kernel
             .observers
@@ -255,7 +245,7 @@ impl<V: Variant> Fabric<V> {
             let left_at = now + leaving.held + Tick::from(packet.flits);
             self.kernel.push(left_at, Event::Injection(packet.message));
         }
-        if std::mem::take(&mut self.nics[nic].waiting) {
+        if std::mem::take(&mut self.nics.state[nic].waiting) {
             self.wake(Event::Nic(nic), self.first_credit(leaving));
         }
         if let Some(control) = V::part_mut(&mut self.control) {
@@ -273,7 +263,7 @@ impl<V: Variant> Fabric<V> {
     fn leave_buffer(&mut self, output: OutputId, next: NextPacket) -> Leaving {
         let now = self.kernel.now;
         let ports = self.ports;
-        let link = &mut self.senders[output.index()];
+        let link = &mut self.senders[output];
         let (buffers, buffer) = match output.nic(ports) {
             Some(nic) => (&mut self.nics.send_queues, nic.index()),
             None => (&mut self.switches.output_buffers, output.index()),
@@ -391,13 +381,12 @@ impl<V: Variant> Fabric<V> {
 /// these.
 #[inline]
 pub(super) fn fifos_of<'a>(
-    outputs: &'a VlBuffers,
-    send_queues: &'a VlBuffers,
-    ports: usize,
+    switches: &'a Switches,
+    nics: &'a Nics,
     output: OutputId,
 ) -> (&'a Fifos<NEAR_VLS>, usize) {
-    match output.nic(ports) {
-        Some(nic) => (&send_queues.fifos, nic.index()),
-        None => (&outputs.fifos, output.index()),
+    match output.nic(switches.inputs.len()) {
+        Some(nic) => (&nics.send_queues.fifos, nic.index()),
+        None => (&switches.output_buffers.fifos, output.index()),
     }
 }

@@ -126,7 +126,7 @@ impl<V: Variant> Fabric<V> {
                 }
             }
         }
-        self.nics[nic].waiting |= waits;
+        self.nics.state[nic].waiting |= waits;
         let wake_at = wake_at.min(held_until);
         if wake_at != Tick::MAX {
             self.wake(Event::Nic(nic), wake_at);

@@ -29,7 +29,7 @@ impl<V: Variant> Fabric<V> {
             Some(Event::Input(input)) => prefetch(&self.switches.inputs, input.index()),
             Some(Event::Central(central)) => prefetch(&self.switches.centrals, central.index()),
             Some(Event::Output(output)) => prefetch(&self.senders, output.index()),
-            Some(Event::Nic(nic)) => self.nics.prefetch(nic),
+            Some(Event::Nic(nic)) => prefetch(&self.nics.state, nic.index()),
             Some(Event::Delivery(packet)) => self.kernel.packets.prefetch(packet),
             Some(Event::Arrival(_) | Event::Injection(_)) | None => {}
         }
@@ -62,7 +62,7 @@ impl<V: Variant> Fabric<V> {
     #[inline]
     pub(super) fn prefetch_route(&self, arrival: Option<&(InputId, PacketId)>) {
         if let Some(&(port, id)) = arrival {
-            let switch = self.switches[port].switch;
+            let switch = self.switches.inputs[port].switch;
             let dst = self.kernel.packets[id].dst;
             self.next_hops.prefetch(switch, dst);
         }
@@ -134,17 +134,17 @@ impl<V: Variant> Fabric<V> {
     #[inline]
     pub(super) fn prefetch_nic(&self, i: usize) {
         if let Some(&nic) = self.work.dirty_nics.get(i + FAR_PARTS) {
-            self.nics.prefetch(nic);
+            prefetch(&self.nics.state, nic.index());
             self.nics
                 .send_queues
                 .credits
                 .prefetch_ledger(nic.index(), 0);
         }
         if let Some(&nic) = self.work.dirty_nics.get(i + NEAR_PARTS) {
-            prefetch(&self.nics[nic].queues, 0);
+            prefetch(&self.nics.state[nic].queues, 0);
         }
         if let Some(&nic) = self.work.dirty_nics.get(i + NEAR_PARTS / 2) {
-            let nic = &self.nics[nic];
+            let nic = &self.nics.state[nic];
             let first = from_on(nic.waiting_sls, nic.next).trailing_zeros() as usize;
             if let Some(queue) = nic.queues.get(first) {
                 self.kernel.messages.prefetch(queue.first());
@@ -169,7 +169,7 @@ impl<V: Variant> Fabric<V> {
     /// The head that an input buffer looks at first.
     #[inline]
     fn first_head(&self, port: InputId) -> Option<PacketId> {
-        let input = &self.switches[port];
+        let input = &self.switches.inputs[port];
         if input.ready == 0 {
             return None;
         }
@@ -190,7 +190,7 @@ impl<V: Variant> Fabric<V> {
         let fifos = &self.switches.central_buffers.fifos;
         // Only the first queues: a hint need not be right.
         let next = |central: CentralId| {
-            let central = &self.switches[central];
+            let central = &self.switches.centrals[central];
             let pointer = central.next.min(64) as u8;
             (central.ready != 0).then(|| first_from(central.ready, pointer) as usize)
         };
@@ -214,14 +214,9 @@ impl<V: Variant> Fabric<V> {
             let at = output.index();
             prefetch(&self.senders, at);
             prefetch(&self.switches.outputs, at);
-            self.switches.schedulers.prefetch(at);
+            self.schedulers.prefetch(at);
             self.links.prefetch(output);
-            let (fifos, buffer) = fifos_of(
-                &self.switches.output_buffers,
-                &self.nics.send_queues,
-                self.ports,
-                output,
-            );
+            let (fifos, buffer) = fifos_of(&self.switches, &self.nics, output);
             fifos.prefetch_far_heads(buffer);
             match output.nic(self.ports) {
                 None => self.switches.output_buffers.credits.prefetch_ledger(at, 0),
@@ -234,13 +229,8 @@ impl<V: Variant> Fabric<V> {
         }
         if let Some(&output) = self.work.dirty_outputs.get(i + NEAR_PARTS) {
             // Every one may be a candidate.
-            let sender = &self.senders[output.index()];
-            let (fifos, buffer) = fifos_of(
-                &self.switches.output_buffers,
-                &self.nics.send_queues,
-                self.ports,
-                output,
-            );
+            let sender = &self.senders[output];
+            let (fifos, buffer) = fifos_of(&self.switches, &self.nics, output);
             let mut ready = sender.ready;
             while ready != 0 {
                 let vl = ready.trailing_zeros() as usize;
@@ -252,13 +242,13 @@ impl<V: Variant> Fabric<V> {
         if let Some(&output) = self.work.dirty_outputs.get(i + NEAR_PARTS / 2)
             && let Some(nic) = output.nic(self.ports)
         {
-            let sender = &self.senders[output.index()];
+            let sender = &self.senders[output];
             let vl = sender.ready.trailing_zeros() as usize;
             if let Some(&head) = sender.heads.get(vl) {
                 let message = self.kernel.packets[head].message;
                 self.kernel.messages.prefetch(message);
             }
-            self.nics.prefetch(nic);
+            prefetch(&self.nics.state, nic.index());
         }
     }
 }

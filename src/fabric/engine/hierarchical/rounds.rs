@@ -18,22 +18,19 @@ impl<V: Variant> Fabric<V> {
     /// The first iteration for an idle input buffer: it picks a VL unless it keeps one, and requests
     /// the target of its head if that can take the packet. Else sets when to wake.
     pub(super) fn begin_round_of_input(&mut self, port: InputId) {
-        let at = port.index();
-        let (ready, next) = (
-            u64::from(self.switches.inputs[at].ready),
-            self.switches.inputs[at].next,
-        );
+        let input = &self.switches.inputs[port];
+        let (ready, next) = (u64::from(input.ready), input.next);
         if ready == 0 {
             return;
         }
-        let keeps = std::mem::replace(&mut self.switches.rounds.inputs[at], true);
+        let keeps = std::mem::replace(&mut self.switches.rounds.picks.inputs[port], true);
         let from = if keeps {
             queue_before(next.into(), self.vls) as u8
         } else {
             next
         };
         let vl = first_from(ready, from);
-        self.switches.inputs[at].next = ((vl as usize + 1) % self.vls) as u8;
+        self.switches.inputs[port].next = ((vl as usize + 1) % self.vls) as u8;
         let (eligibility, output) = self.check_input_head(port, vl);
         if let Eligibility::Eligible = eligibility {
             return self.request_for_vl(port, vl, output);
@@ -46,17 +43,16 @@ impl<V: Variant> Fabric<V> {
 
     /// As [`begin_round_of_input`](Self::begin_round_of_input), for a central buffer.
     pub(super) fn begin_round_of_central(&mut self, central: CentralId) {
-        let at = central.index();
         if !self.switches.central_has_ready(central) {
             return;
         }
         let queues = self.switches.central_buffers.fifos.stride();
-        if std::mem::replace(&mut self.switches.rounds.centrals[at], true) {
-            let next = self.switches.centrals[at].next as usize;
-            self.switches.centrals[at].next = queue_before(next, queues) as u32;
+        if std::mem::replace(&mut self.switches.rounds.picks.centrals[central], true) {
+            let next = self.switches.centrals[central].next as usize;
+            self.switches.centrals[central].next = queue_before(next, queues) as u32;
         }
         let queue = self.switches.next_ready(central);
-        self.switches.centrals[at].next = self.switches.queue_after(queue);
+        self.switches.centrals[central].next = self.switches.queue_after(queue);
         let mut wake_at = Tick::MAX;
         let requests = self.request_for_queue(central, queue, &mut wake_at);
         if !requests && wake_at != Tick::MAX {

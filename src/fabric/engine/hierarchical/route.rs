@@ -65,7 +65,7 @@ impl<V: Variant> Fabric<V> {
             }
             let vl = usize::from(self.kernel.packets[id].vl);
             self.kernel.packets[id].ready = self.kernel.now;
-            let heads = &mut self.senders[output.index()].heads;
+            let heads = &mut self.senders[output].heads;
             self.switches.output_buffers.fifos.push(
                 heads,
                 output.index(),
@@ -107,7 +107,7 @@ impl<V: Variant> Fabric<V> {
     /// input buffer, which it had before.
     #[inline]
     fn route(&mut self, port: InputId, id: PacketId) -> u8 {
-        let switch = self.switches[port].switch;
+        let switch = self.switches.inputs[port].switch;
         let Packet {
             dst, sl, vl, class, ..
         } = self.kernel.packets[id];
@@ -138,7 +138,7 @@ impl<V: Variant> Fabric<V> {
             .behind(hop, sl, dst, VlAndClass { vl, class });
         let packet = &mut self.kernel.packets[id];
         (packet.output, packet.vl, packet.class) = (next.output, behind.vl, behind.class);
-        if V::ANY_RULE {
+        if V::HAS_ANY_RULE {
             self.switches.central_links.routed(port, next.output, id);
         }
         vl
@@ -150,7 +150,7 @@ impl<V: Variant> Fabric<V> {
         let packet = &mut self.kernel.packets[id];
         packet.ready = self.kernel.now;
         let (output, vl) = (packet.output, usize::from(vl));
-        if V::ANY_RULE {
+        if V::HAS_ANY_RULE {
             self.switches.waiting[output.index()] += u32::from(packet.credits);
         }
         let observers = &mut self.kernel.observers;
@@ -168,7 +168,7 @@ impl<V: Variant> Fabric<V> {
             self.prefetch_target(port, id);
         }
         self.catch_up_input(port);
-        let input = &mut self.switches.inputs[port.index()];
+        let input = &mut self.switches.inputs[port];
         input.ready |= 1 << vl;
         self.switches.input_fifos.push(
             &mut input.heads,

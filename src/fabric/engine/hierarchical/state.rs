@@ -1,12 +1,13 @@
 //! The state of the parts that act in the phases: input buffers, central buffers,
-//! outputs and links. The phases themselves, and the FIFOs and credits of the buffers
-//! ([`fifos`](super::fifos), [`ledgers`](super::ledgers)), are elsewhere.
+//! outputs and the sending ends of links. The phases themselves, NICs ([`nics`](super::nics)), and the FIFOs and credits
+//! of the buffers ([`fifos`](super::fifos), [`ledgers`](super::ledgers)), are elsewhere.
 
 use super::fifos::{Heads, NEAR_VLS};
 use crate::engine::calendar::Wake;
 use crate::engine::counters::LinkCounts;
 use crate::engine::far_end::FarEnd;
 use crate::engine::ids::{CentralId, InputId, OutputId};
+use crate::engine::list::List;
 use crate::engine::pool::PacketId;
 use crate::ids::{SwitchId, SwitchPort};
 use crate::spec::Tick;
@@ -158,18 +159,18 @@ impl Output {
 
 /// All parts at the ends of links.
 pub(super) struct Ports {
-    pub inputs: Vec<Input>,
+    pub inputs: List<InputId, Input>,
     /// Of switch ports, then of NICs.
-    pub outputs: Vec<Output>,
+    pub outputs: List<OutputId, Output>,
     /// The sending end of the link of each output.
-    pub senders: Vec<Sender>,
+    pub senders: List<OutputId, Sender>,
 }
 
 impl Ports {
     pub(super) fn new(topology: &Topology) -> Self {
         let radix = topology.radix();
         let ports = topology.switches() * radix;
-        let mut inputs: Vec<_> = InputId::all(ports)
+        let mut inputs: List<_, _> = InputId::all(ports)
             .map(|input| Input {
                 free_at: 0,
                 wake: Wake::default(),
@@ -189,12 +190,12 @@ impl Ports {
                 Peer::None => Sender::new(FarEnd::NOTHING),
                 Peer::Nic(nic) => {
                     let input = InputId::of(at, radix);
-                    inputs[input.index()].upstream = OutputId::of_nic(nic, ports as usize);
+                    inputs[input].upstream = OutputId::of_nic(nic, ports as usize);
                     Sender::new(FarEnd::of_nic(nic))
                 }
                 Peer::Switch { switch, port } => {
                     let peer = InputId::of(SwitchPort::new(switch, port), radix);
-                    inputs[peer.index()].upstream = output;
+                    inputs[peer].upstream = output;
                     Sender::new(FarEnd::of_input(peer))
                 }
             });
@@ -210,7 +211,7 @@ impl Ports {
         Self {
             inputs,
             outputs,
-            senders,
+            senders: senders.into_iter().collect(),
         }
     }
 }

@@ -17,7 +17,8 @@ impl<V: Variant> Fabric<V> {
         if let Some(power) = &mut self.kernel.power {
             power.restart(self.kernel.now);
         }
-        for (output, link) in self.switches.outputs.iter_mut().zip(&mut self.senders) {
+        let outputs = self.switches.outputs.iter_mut();
+        for (output, link) in outputs.zip(self.senders.iter_mut()) {
             output.sent = LinkCounts::default();
             if link.blocked_since != Tick::MAX {
                 link.blocked_since = self.kernel.now + 1;
@@ -38,10 +39,9 @@ impl<V: Variant> Fabric<V> {
     /// The counts of the links up to and including the present tick.
     pub(super) fn count_links(&self) -> Vec<LinkStats> {
         OutputId::nics_first(self.ports, self.switches.outputs.len())
-            .filter(|output| self.senders[output.index()].to.is_connected())
+            .filter(|&output| self.senders[output].to.is_connected())
             .map(|output| {
-                let at = output.index();
-                let (link, sent) = (&self.senders[at], &self.switches.outputs[at].sent);
+                let (link, sent) = (&self.senders[output], &self.switches.outputs[output].sent);
                 // The present tick counts too.
                 let (since, now) = (link.blocked_since, self.kernel.now + 1);
                 let out = self.kernel.outage_ticks(output, since, now);

@@ -6,30 +6,29 @@ use super::fifos::{Fifos, NEAR_VLS};
 use super::layout::{self, CentralQueues};
 use super::picks::{Blind, Rounds, queue_before};
 use super::schedule::DrainRate;
-use super::scheduler::Schedulers;
 use super::state::{Central, Input, Output};
 use crate::engine::ids::{CentralId, InputId, OutputId};
+use crate::engine::list::List;
 use crate::engine::pool::PacketId;
 use crate::engine::turns::Turns;
 use crate::engine::variant::Variant;
 use crate::spec::{Classes, FabricSpec, Hierarchical, Tick};
-use std::ops::{Index, IndexMut};
 
 /// All switches.
 #[derive(Debug)]
 pub(super) struct Switches {
-    pub inputs: Vec<Input>,
+    pub inputs: List<InputId, Input>,
     /// The credits of input buffers belong to the links.
     pub input_fifos: Fifos<NEAR_VLS>,
     /// Per in-port and VL: tick of the last grant of a packet from its FIFO.
     pub granted_at: Vec<Tick>,
     pub turns: Turns,
 
-    pub centrals: Vec<Central>,
+    pub centrals: List<CentralId, Central>,
     pub central_buffers: CentralBuffers,
     /// A bit per queue of a central buffer that has a ready head, from queue 64 on;
     /// `far_words` words per buffer. The first 64 bits lie in [`Central`].
-    pub far_ready: Vec<u64>,
+    far_ready: Vec<u64>,
     pub far_words: usize,
     pub central_links: CentralLinks,
     /// First central queue of packets to each port, over all switches.
@@ -38,12 +37,11 @@ pub(super) struct Switches {
     vl_offset: Vec<u8>,
 
     /// Of switch ports, then of NICs, of which only the counts are used.
-    pub outputs: Vec<Output>,
+    pub outputs: List<OutputId, Output>,
     pub output_buffers: VlBuffers,
-    /// Per output, if `V::ANY_RULE`: credits of the packets that were routed to it and have not been
+    /// Per output, in variants with [`HAS_ANY_RULE`](Variant::HAS_ANY_RULE): credits of the packets that were routed to it and have not been
     /// granted its buffer.
     pub waiting: Vec<u32>,
-    pub schedulers: Schedulers,
 
     pub blind: Blind,
     pub rounds: Rounds,
@@ -56,8 +54,8 @@ impl Switches {
     pub(super) fn new<V: Variant>(
         spec: &FabricSpec,
         switch: &Hierarchical,
-        inputs: Vec<Input>,
-        outputs: Vec<Output>,
+        inputs: List<InputId, Input>,
+        outputs: List<OutputId, Output>,
     ) -> Self {
         let (ports, buffers) = (inputs.len(), &switch.buffers);
         let (centrals, vls) = (ports / 2, usize::from(spec.qos.vls));
@@ -79,12 +77,11 @@ impl Switches {
             central_links: CentralLinks::new(buffers.central_link, ports),
             first_queue: queues.first_of_ports(&classes),
             vl_offset: queues.of_vl,
-            schedulers: Schedulers::new(spec, &switch.scheduler, outputs.len()),
             outputs,
             output_buffers: VlBuffers::of_pool(ports, &buffers.output, drain),
-            waiting: vec![0; if V::ANY_RULE { ports } else { 0 }],
-            blind: Blind::new(switch, ports, centrals),
-            rounds: Rounds::new(switch, ports, centrals),
+            waiting: vec![0; if V::HAS_ANY_RULE { ports } else { 0 }],
+            blind: Blind::of(switch, (ports, centrals)),
+            rounds: Rounds::of(switch, (ports, centrals)),
             source_overlap: switch.source_overlap(),
         }
     }
@@ -98,7 +95,7 @@ impl Switches {
     /// The packet that an input buffer picked in this tick.
     #[inline]
     pub(super) fn picked_of_input(&self, port: InputId) -> PacketId {
-        let input = &self.inputs[port.index()];
+        let input = &self.inputs[port];
         let vl = usize::from(input.pick);
         self.input_fifos.head(&input.heads, port.index(), vl)
     }
@@ -108,7 +105,7 @@ impl Switches {
     #[inline]
     pub(super) fn ready_word(&mut self, central: CentralId, word: u32) -> &mut u64 {
         if word == 0 {
-            &mut self.centrals[central.index()].ready
+            &mut self.centrals[central].ready
         } else {
             &mut self.far_ready[central.index() * self.far_words + word as usize - 1]
         }
@@ -118,7 +115,7 @@ impl Switches {
     #[inline]
     pub(super) fn central_has_ready(&self, central: CentralId) -> bool {
         let far = central.index() * self.far_words;
-        self.centrals[central.index()].ready != 0
+        self.centrals[central].ready != 0
             || self.far_ready[far..far + self.far_words]
                 .iter()
                 .any(|&word| word != 0)
@@ -135,7 +132,7 @@ impl Switches {
     #[inline]
     pub(super) fn next_ready(&mut self, central: CentralId) -> u32 {
         let words = 1 + self.far_words as u32;
-        let next = self.centrals[central.index()].next;
+        let next = self.centrals[central].next;
         let first = *self.ready_word(central, next / 64) & (!0 << (next % 64));
         if first != 0 {
             return next / 64 * 64 + first.trailing_zeros();
@@ -157,62 +154,17 @@ impl Switches {
     pub(super) fn blocking_vl<V: Variant>(&self, port: InputId) -> Option<usize> {
         let keeps = self.rounds.are_used::<V>()
             && self.rounds.iterations == 1
-            && self.rounds.inputs[port.index()];
-        let next = usize::from(self.inputs[port.index()].next);
+            && self.rounds.picks.inputs[port];
+        let next = usize::from(self.inputs[port].next);
         keeps.then(|| queue_before(next, self.input_fifos.stride()))
     }
 
     /// As [`blocking_vl`](Self::blocking_vl), for a queue of a central buffer.
     pub(super) fn blocking_queue<V: Variant>(&self, central: CentralId) -> Option<usize> {
-        let at = central.index();
-        let keeps =
-            self.rounds.are_used::<V>() && self.rounds.iterations == 1 && self.rounds.centrals[at];
-        let next = self.centrals[at].next as usize;
+        let keeps = self.rounds.are_used::<V>()
+            && self.rounds.iterations == 1
+            && self.rounds.picks.centrals[central];
+        let next = self.centrals[central].next as usize;
         keeps.then(|| queue_before(next, self.central_buffers.fifos.stride()))
-    }
-}
-
-impl Index<InputId> for Switches {
-    type Output = Input;
-    #[inline(always)]
-    fn index(&self, at: InputId) -> &Input {
-        &self.inputs[at.index()]
-    }
-}
-
-impl IndexMut<InputId> for Switches {
-    #[inline(always)]
-    fn index_mut(&mut self, at: InputId) -> &mut Input {
-        &mut self.inputs[at.index()]
-    }
-}
-
-impl Index<CentralId> for Switches {
-    type Output = Central;
-    #[inline(always)]
-    fn index(&self, at: CentralId) -> &Central {
-        &self.centrals[at.index()]
-    }
-}
-
-impl IndexMut<CentralId> for Switches {
-    #[inline(always)]
-    fn index_mut(&mut self, at: CentralId) -> &mut Central {
-        &mut self.centrals[at.index()]
-    }
-}
-
-impl Index<OutputId> for Switches {
-    type Output = Output;
-    #[inline(always)]
-    fn index(&self, at: OutputId) -> &Output {
-        &self.outputs[at.index()]
-    }
-}
-
-impl IndexMut<OutputId> for Switches {
-    #[inline(always)]
-    fn index_mut(&mut self, at: OutputId) -> &mut Output {
-        &mut self.outputs[at.index()]
     }
 }

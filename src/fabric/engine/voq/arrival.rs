@@ -51,7 +51,7 @@ impl<V: Variant> Fabric<V> {
         kernel
             .observers
             .delivered(kernel.now, &arrived, messages, workload, seen);
-        if !V::PLAIN {
+        if !V::IS_PLAIN {
             self.answer(&packet, &origin);
         }
     }
@@ -126,7 +126,7 @@ impl<V: Variant> Fabric<V> {
             becn,
         };
         self.origins.set(id, origin);
-        let state = &mut self.nics[src];
+        let state = &mut self.nics.state[src];
         let queue = if is_cnp {
             &mut state.cnps
         } else {

@@ -124,7 +124,7 @@ impl<V: Variant> CreditReturn<V> {
         vl: u8,
     ) -> Self {
         // Without lines the flits come at the rate of the crossbar: the later header decides.
-        let first = if V::PLAIN {
+        let first = if V::IS_PLAIN {
             start.max(available.header())
         } else {
             start
@@ -134,7 +134,7 @@ impl<V: Variant> CreditReturn<V> {
             span: (end - first) as u32,
             credits,
             vl,
-            crosses: !V::PLAIN,
+            crosses: !V::IS_PLAIN,
             lines: available.lines(),
         }
     }

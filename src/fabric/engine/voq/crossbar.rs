@@ -75,10 +75,10 @@ impl<V: Variant> Fabric<V> {
     /// returns that are due only if the ledger has less than `wanted`.
     #[inline]
     pub(super) fn room(&mut self, output: OutputId, wanted: u16) -> u16 {
-        let port = &mut self.outputs[output.index()];
+        let port = &mut self.outputs[output];
         if port.room < wanted {
             let add = |_, credits| port.room += credits;
-            self.switches.buffer_returns[output.index()].apply(&self.drain, self.kernel.now, add);
+            self.buffer_returns[output].apply(&self.drain, self.kernel.now, add);
         }
         port.room
     }
@@ -87,8 +87,8 @@ impl<V: Variant> Fabric<V> {
     /// when that may have changed.
     #[inline(always)]
     fn grant_from(&mut self, output: OutputId, shortcut: Shortcut) {
-        let (now, at) = (self.kernel.now, output.index());
-        let port = &self.outputs[at];
+        let now = self.kernel.now;
+        let port = &self.outputs[output];
         let start = now + self.stages.allocation;
         if port.waiting_vls == 0 || port.granted_to != InPort::NONE {
             return;
@@ -107,7 +107,7 @@ impl<V: Variant> Fabric<V> {
             return;
         }
         let mut requests = self.requests(output, waiting_vls);
-        let port = &mut self.outputs[at];
+        let port = &mut self.outputs[output];
         if requests.any_credits {
             let since = port.end_credit_wait();
             let observers = &mut self.kernel.observers;
@@ -122,7 +122,10 @@ impl<V: Variant> Fabric<V> {
             }
             return;
         }
-        let pick = self.switches.arbiters.pick(at, requests.candidates);
+        let pick = self
+            .switches
+            .arbiters
+            .pick(output.index(), requests.candidates);
         let in_port = requests.in_ports[usize::from(pick.vl)];
         if V::IS_WATCHED {
             self.report_others(output, waiting_vls, pick.vl, in_port);
@@ -189,9 +192,9 @@ impl<V: Variant> Fabric<V> {
         room: u16,
         requests: &mut Requests,
     ) -> Option<InPort> {
-        let (now, at) = (self.kernel.now, output.index());
+        let now = self.kernel.now;
         let start = now + self.stages.allocation;
-        let port = &self.outputs[at];
+        let port = &self.outputs[output];
         let (first_input, out_port) = (port.first_input, port.out_port);
         let credits = self.credits(output, vl as u8, self.largest);
         let fits_all = credits.min(room) >= self.largest;
@@ -230,7 +233,7 @@ impl<V: Variant> Fabric<V> {
             }
             if room < needs {
                 let missing = u32::from(needs - room);
-                let due = self.switches.buffer_returns[at].tick_of(&self.drain, 0, missing);
+                let due = self.buffer_returns[output].tick_of(&self.drain, 0, missing);
                 eligible_at = eligible_at.max(due.unwrap_or(now));
             }
             requests.retry_at = requests.retry_at.min(eligible_at);
@@ -244,9 +247,9 @@ impl<V: Variant> Fabric<V> {
     /// having done nothing, if that cannot be decided so cheaply.
     #[inline(always)]
     fn grant_sole_request(&mut self, output: OutputId) -> bool {
-        let (now, at) = (self.kernel.now, output.index());
+        let now = self.kernel.now;
         let output_buffer_may_fill = self.switches.output_buffer_may_fill();
-        let port = &mut self.outputs[at];
+        let port = &mut self.outputs[output];
         let vl = port.waiting_vls.trailing_zeros();
         let output_vl = self.links.vl(output, vl as u8);
         let Some(in_port) = output_vl.heads.only() else {
@@ -256,7 +259,7 @@ impl<V: Variant> Fabric<V> {
             return false;
         }
         let input = in_port.input(port.first_input);
-        let reader = &self.switches[input];
+        let reader = &self.switches.inputs[input];
         let free_at = self.switches.inputs_free[input.index()].tick;
         let is_busy = free_at > now + self.stages.allocation;
         let observers = &mut self.kernel.observers;
@@ -269,7 +272,10 @@ impl<V: Variant> Fabric<V> {
             self.wake_output(output, free_at - self.stages.allocation);
             return true;
         }
-        let pick = self.switches.arbiters.pick(at, port.waiting_vls);
+        let pick = self
+            .switches
+            .arbiters
+            .pick(output.index(), port.waiting_vls);
         if reader.queues == 1 {
             port.grant = pick;
             self.start_crossing(input, output);
@@ -282,10 +288,10 @@ impl<V: Variant> Fabric<V> {
     /// Grants `in_port` on the VL of `pick` for `output`. In phase 6 the in-port may accept.
     #[inline]
     fn grant_to(&mut self, output: OutputId, in_port: InPort, pick: Pick) {
-        let port = &mut self.outputs[output.index()];
+        let port = &mut self.outputs[output];
         (port.grant, port.granted_to) = (pick, in_port);
         let input = in_port.input(port.first_input);
-        let grants = &mut self.switches[input].grants;
+        let grants = &mut self.switches.inputs[input].grants;
         if grants.is_empty() {
             self.work.granted_inputs.push(input);
         }
@@ -303,7 +309,7 @@ impl<V: Variant> Fabric<V> {
     ) -> u16 {
         let kept = self.links.head_credits_mut((output, vl as u8), in_port);
         if *kept == 0 {
-            let queue = self.switches[input].queue(out_port, self.vls, vl);
+            let queue = self.switches.inputs[input].queue(out_port, self.vls, vl);
             *kept = self.kernel.packets[self.switches.queues[queue].fifo.head].credits;
         }
         *kept
@@ -315,7 +321,7 @@ impl<V: Variant> Fabric<V> {
     pub(super) fn accept(&mut self) {
         for i in 0..self.work.granted_inputs.len() {
             let input = self.work.granted_inputs[i];
-            let state = &mut self.switches[input];
+            let state = &mut self.switches.inputs[input];
             let mut grants = std::mem::replace(&mut state.grants, Ports::NONE);
             let first_output = state.first_output;
             let Some(accepted) = grants.first_from(state.pointer) else {
@@ -325,7 +331,7 @@ impl<V: Variant> Fabric<V> {
             while let Some(refused) = grants.pop() {
                 let output = refused.output(first_output);
                 let now = self.kernel.now;
-                let port = &mut self.outputs[output.index()];
+                let port = &mut self.outputs[output];
                 port.granted_to = InPort::NONE;
                 let (vls, observers) = (1 << port.grant.vl, &mut self.kernel.observers);
                 observers.blocked(now, output, vls, Obstacle::Arbiter);

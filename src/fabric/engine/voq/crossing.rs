@@ -68,8 +68,8 @@ impl<V: Variant> Fabric<V> {
             (self.kernel.now, self.switches.output_buffer_may_fill());
         let of_flow = self.bring_forward(input, output);
         let timing = LinkTiming::at(now, &self.stages, &self.drain);
-        let port = &mut self.outputs[output.index()];
-        let reader = &mut self.switches.inputs[input.index()];
+        let port = &mut self.outputs[output];
+        let reader = &mut self.switches.inputs[input];
         let pick: Pick = port.grant;
         let queue =
             &mut self.switches.queues[reader.queue(port.out_port, self.vls, pick.vl.into())];
@@ -97,7 +97,7 @@ impl<V: Variant> Fabric<V> {
         let to = (upstream, Flow::new(packet.buffer_vl, packet.dst));
         let wake_upstream = self.return_credits(to, credit_return);
         let timing = LinkTiming::at(now, &self.stages, &self.drain);
-        let port = &mut self.outputs[output.index()];
+        let port = &mut self.outputs[output];
         let packet = &mut self.kernel.packets[id];
         let observers = &mut self.kernel.observers;
         observers.granted(now, output, || packet.seen(id));
@@ -115,7 +115,7 @@ impl<V: Variant> Fabric<V> {
         observers.started(&mut port.sent, transfer, || packet.seen(id));
         if output_buffer_may_fill {
             self.routes.granted(output, packet.credits);
-            let returns = &mut self.switches.buffer_returns[output.index()];
+            let returns = &mut self.buffer_returns[output];
             take_room(port, returns, packet.credits, &leaves, now);
         }
         let came_on = std::mem::replace(&mut packet.buffer_vl, pick.vl);
@@ -165,7 +165,7 @@ impl<V: Variant> Fabric<V> {
         let length = packet.length();
         let delay = 1 + self.links.latency(output);
         let (credits, vl) = (packet.credits, packet.buffer_vl);
-        let Some(rate) = self.nics.sink_rate.filter(|_| !V::PLAIN) else {
+        let Some(rate) = self.nics.sink_rate.filter(|_| !V::IS_PLAIN) else {
             let credit_return = CreditReturn::leaving(&packet.schedule.later(delay), credits, vl);
             self.return_from_sink(output, credit_return);
             return;
@@ -177,7 +177,7 @@ impl<V: Variant> Fabric<V> {
             return;
         }
         let (rates, arrives) = (&self.drain.rates, &packet.schedule);
-        let receiver = &mut self.nics[nic];
+        let receiver = &mut self.nics.state[nic];
         let start = arrives.header().max(receiver.sink_free.tick);
         let (leaves, free) = arrives.served(rates, rate, receiver.sink_free, start, length);
         receiver.sink_free = free;
@@ -241,7 +241,7 @@ fn cross<V: Variant>(
     let (length, crossbar) = (packet.length(), &timing.drain.crossbar);
     let start = timing.now + timing.stages.allocation;
     let available = packet.schedule.later(timing.stages.input_store);
-    if V::PLAIN {
+    if V::IS_PLAIN {
         let ports_free = (*reader_free, *writer_free);
         let rate = &crossbar.rate;
         let plain = rate.plain_packet(length);

@@ -70,7 +70,7 @@ impl<V: Variant> Fabric<V> {
     fn waits_for(&mut self, queue: usize, holders: &Holders) -> Option<Vec<usize>> {
         let packet = self.kernel.packets[self.switches.queues[queue].fifo.head];
         let (output, vl) = (packet.output, packet.vl);
-        let port = &self.outputs[output.index()];
+        let port = &self.outputs[output];
         if port.to.is_nic() {
             return None;
         }

@@ -39,7 +39,7 @@ impl<V: Variant> Fabric<V> {
     fn accept_in(&mut self, iteration: Iteration, rule: AllocationRule) {
         for i in 0..self.work.granted_inputs.len() {
             let input = self.work.granted_inputs[i];
-            let state = &mut self.switches[input];
+            let state = &mut self.switches.inputs[input];
             let mut grants = std::mem::replace(&mut state.grants, Ports::NONE);
             let (first_output, in_port, pointer) =
                 (state.first_output, state.in_port, state.pointer);
@@ -50,7 +50,7 @@ impl<V: Variant> Fabric<V> {
             while let Some(refused) = grants.pop() {
                 let output = refused.output(first_output);
                 let now = self.kernel.now;
-                let port = &mut self.outputs[output.index()];
+                let port = &mut self.outputs[output];
                 port.granted_to = InPort::NONE;
                 let vl = port.grant.vl;
                 let observers = &mut self.kernel.observers;
@@ -65,11 +65,11 @@ impl<V: Variant> Fabric<V> {
                 }
             }
             let output = accepted.output(first_output);
-            let vl = self.outputs[output.index()].grant.vl;
+            let vl = self.outputs[output].grant.vl;
             let of_output = self.links.vl(output, vl).pointer;
             self.start_crossing(input, output);
             if !iteration.is_first {
-                self.switches[input].pointer = pointer;
+                self.switches.inputs[input].pointer = pointer;
                 self.links.vl_mut(output, vl).pointer = of_output;
             }
         }

@@ -20,7 +20,7 @@ const MAX_FLITS: u32 = 1 << 15;
 /// Most credits of a buffer, or of a VL in it.
 const MAX_CREDITS: u32 = u16::MAX as u32;
 /// Most ports of a switch.
-const MAX_PORTS: u32 = 128;
+const MAX_PORTS: u32 = Any::PORTS;
 /// Largest crossbar speed-up.
 const MAX_SPEEDUP: u32 = u8::MAX as u32;
 /// Most different rates of links, send engines and sinks in a fabric.
@@ -92,6 +92,11 @@ impl Rates {
         let found = self.0.iter().position(|&known| known == rate);
         debug_assert!(found.is_some(), "a rate that the fabric does not have");
         found.unwrap_or(0) as u8
+    }
+
+    /// How many there are.
+    pub(super) fn count(&self) -> usize {
+        self.0.len()
     }
 
     /// All rates by their index, exact to the byte.

@@ -160,7 +160,7 @@ impl<V: Variant> Links<V> {
     #[inline]
     fn answers(&mut self, output: OutputId) -> Option<&mut CreditReturns<V>> {
         // Plain fabrics have no answers.
-        if V::PLAIN {
+        if V::IS_PLAIN {
             return None;
         }
         self.answers.get_mut(output.index())?.as_deref_mut()
@@ -189,7 +189,7 @@ impl<V: Variant> Links<V> {
         let ends = &mut self.ends[first..first + self.vls];
         let mut add = |vl: u8, returned| ends[usize::from(vl)].credits += returned;
         self.returns[output.index()].apply(drain, now, &mut add);
-        if !V::PLAIN
+        if !V::IS_PLAIN
             && let Some(Some(answers)) = self.answers.get_mut(output.index())
         {
             answers.apply(drain, now, add);

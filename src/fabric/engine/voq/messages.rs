@@ -28,7 +28,7 @@ impl<V: Variant> Fabric<V> {
         let (message, queue) = ((message, id), (vl.into(), vl));
         let messages = &mut kernel.messages;
         if self.nics.queue_pairs.append(message, queue, messages, flow) {
-            self.nics[src].waiting_vls |= 1 << vl;
+            self.nics.state[src].waiting_vls |= 1 << vl;
         }
     }
 
@@ -46,7 +46,7 @@ impl<V: Variant> Fabric<V> {
         if cut.exhausted {
             self.work.exhausted.push((nic, key));
             if self.nics.queue_pairs.remove(nic, vl, place) {
-                self.nics[nic].waiting_vls &= !(1 << vl);
+                self.nics.state[nic].waiting_vls &= !(1 << vl);
             }
         }
         (cut.message, cut.index)

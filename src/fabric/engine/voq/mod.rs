@@ -17,6 +17,8 @@
 //! | 5, 6 | grant, accept | `crossbar`, `arbiter`, `iterations` |
 //! | 7, 8 of switches | decided with the grant | `crossing` |
 //! | 7, 8 of NICs | send engine and link | `nic` |
+//!
+//! The state is in `switches`, `nics`, `link` and `state`.
 
 mod arbiter;
 mod arrival;
@@ -46,7 +48,7 @@ mod statistics;
 mod switches;
 
 pub(super) use self::block::lookahead;
-use self::credit_returns::{Crossbar, DrainRates};
+use self::credit_returns::{CreditReturns, Crossbar, DrainRates};
 use self::deadlock::Holders;
 use self::layout::Rates;
 use self::link::Links;
@@ -64,6 +66,7 @@ use super::congestion::Congestion;
 use super::deadlock::{Deadlock, Waiting};
 use super::ids::{InputId, OutputId};
 use super::kernel::{Kernel, SwitchModel};
+use super::list::List;
 use super::pool::PacketId;
 use super::power::LinkPowers;
 use super::variant::Variant;
@@ -100,7 +103,9 @@ pub(super) struct Fabric<V: Variant> {
     switches: Switches<V>,
     nics: Nics,
     /// The sending ends of links: of switches, then of NICs.
-    outputs: Vec<Output>,
+    outputs: List<OutputId, Output>,
+    /// Per output: credits of its own buffer that are on their way back.
+    buffer_returns: List<OutputId, CreditReturns<V>>,
     links: Links<V>,
 
     routes: Routes,
@@ -171,6 +176,10 @@ impl<V: Variant> Fabric<V> {
         router: &Arc<Router>,
     ) -> Result<Self, SpecError> {
         let rates = Rates::new(spec, voq);
+        debug_assert!(
+            V::RATES >= rates.count() || V::IS_PLAIN && layout::is_plain(spec, voq),
+            "a variant of another fabric"
+        );
         let (topology, units, buffers) = (&spec.topology, spec.units, &voq.buffers);
         let (radix, vls) = (topology.radix(), usize::from(spec.qos.vls));
         let ports = (topology.switches() * radix) as usize;
@@ -201,6 +210,7 @@ impl<V: Variant> Fabric<V> {
             links: Links::new(&outputs, buffers, radix, voq.hca.sink_rate.is_some()),
             prefetching: ports > PREFETCH_PORTS,
             switches: Switches::new(spec, voq, inputs, &outputs),
+            buffer_returns: outputs.iter().map(|_| CreditReturns::default()).collect(),
             nics,
             routes: Routes::new(spec, voq, router)?,
             origins: Origins::default(),
@@ -233,21 +243,21 @@ impl<V: Variant> Fabric<V> {
     /// Wakes `output` in tick `at` or earlier, to grant if it can.
     #[inline(always)]
     fn wake_output(&mut self, output: OutputId, at: Tick) {
-        let wake = &mut self.outputs[output.index()].wake;
+        let wake = &mut self.outputs[output].wake;
         self.kernel.wake(wake, at, Event::Output(output));
     }
 
     /// Wakes `nic` in tick `at` or earlier, to send if it can.
     #[inline]
     fn wake_nic(&mut self, nic: NicId, at: Tick) {
-        let wake = &mut self.nics[nic].wake;
+        let wake = &mut self.nics.state[nic].wake;
         self.kernel.wake(wake, at, Event::Nic(nic));
     }
 
     /// Lists `nic` for phase 7 of this tick.
     #[inline]
     fn mark_nic_dirty(&mut self, nic: NicId) {
-        if !std::mem::replace(&mut self.nics[nic].dirty, true) {
+        if !std::mem::replace(&mut self.nics.state[nic].dirty, true) {
             self.work.dirty_nics.push(nic);
         }
     }
@@ -297,11 +307,11 @@ impl<V: Variant> SwitchModel for Fabric<V> {
                 }
             }
             Event::Output(output) => {
-                self.outputs[output.index()].wake.arrived(now);
+                self.outputs[output].wake.arrived(now);
                 push_quickly(&mut self.work.dirty_outputs, output);
             }
             Event::Nic(nic) => {
-                self.nics[nic].wake.arrived(now);
+                self.nics.state[nic].wake.arrived(now);
                 self.mark_nic_dirty(nic);
             }
             Event::Delivery(packet) => self.arrive(packet, workload),
@@ -326,7 +336,7 @@ impl<V: Variant> SwitchModel for Fabric<V> {
         if self.switches.has_flows() {
             self.sort_joined();
         }
-        match self.switches.allocator.filter(|_| !V::PLAIN) {
+        match self.switches.allocator.filter(|_| !V::IS_PLAIN) {
             Some(allocator) => self.allocate(allocator),
             None => {
                 self.grant();
@@ -341,7 +351,7 @@ impl<V: Variant> SwitchModel for Fabric<V> {
         if self.switches.has_flows() {
             self.sort_granted();
         }
-        if !V::PLAIN && self.congestion.is_some() {
+        if V::part(&self.congestion).is_some() {
             self.update_congestion_states();
         }
         if !self.work.dirty_nics.is_empty() {
@@ -398,7 +408,7 @@ impl<V: Variant> SwitchModel for Fabric<V> {
     }
 
     fn switch_of(&self, queue: usize) -> SwitchId {
-        self.switches.inputs[self.switches.input_of(queue).index()].switch
+        self.switches.inputs[self.switches.input_of(queue)].switch
     }
 
     fn describe(&self, queue: usize) -> Waiting {

@@ -60,7 +60,7 @@ impl<V: Variant> Fabric<V> {
     pub(super) fn send(&mut self, workload: &mut dyn Workload) {
         for i in 0..self.work.dirty_nics.len() {
             let nic = self.work.dirty_nics[i];
-            self.nics[nic].dirty = false;
+            self.nics.state[nic].dirty = false;
             if !self.kernel.packets.is_full() {
                 self.send_from(nic);
             }
@@ -77,7 +77,7 @@ impl<V: Variant> Fabric<V> {
             let queue = self.nics.queue_pairs.queue(nic, key);
             if let Some(message) = workload.replenish(self.kernel.now, queue) {
                 self.append(&message);
-                self.wake_nic(nic, self.nics[nic].engine_free.tick);
+                self.wake_nic(nic, self.nics.state[nic].engine_free.tick);
             }
         }
         self.work.exhausted.clear();
@@ -89,14 +89,14 @@ impl<V: Variant> Fabric<V> {
         let mut retry_at = Tick::MAX;
         let link_is_free = |fabric: &Self| fabric.link_starts_at(output) <= now;
         // (a) CNPs and ACKs.
-        if !V::PLAIN && link_is_free(self) {
+        if !V::IS_PLAIN && link_is_free(self) {
             retry_at = self.start_answer(nic, output);
         }
         // (b) The send engine.
         let engine = self.fetch(nic, output);
         retry_at = retry_at.min(engine.at);
         // (c) The output buffer.
-        let state = &self.nics[nic];
+        let state = &self.nics.state[nic];
         let (buffer, answers) = (state.buffer.head, [state.cnps.head, state.acks.head]);
         if buffer != PacketId::NONE && link_is_free(self) {
             let room_at = self.start_from_buffer(nic, output);
@@ -105,7 +105,7 @@ impl<V: Variant> Fabric<V> {
             }
         }
         // Packets that still wait for the link: the NIC looks again when it is free.
-        let state = &self.nics[nic];
+        let state = &self.nics.state[nic];
         if !link_is_free(self)
             && (state.buffer.head != PacketId::NONE
                 || answers.iter().any(|&id| id != PacketId::NONE))
@@ -122,7 +122,7 @@ impl<V: Variant> Fabric<V> {
     fn start_answer(&mut self, nic: NicId, output: OutputId) -> Tick {
         let mut retry_at = Tick::MAX;
         for from_cnps in [true, false] {
-            let state = &self.nics[nic];
+            let state = &self.nics.state[nic];
             let id = if from_cnps {
                 state.cnps.head
             } else {
@@ -143,7 +143,7 @@ impl<V: Variant> Fabric<V> {
                 continue;
             }
             self.take_credits(output, flow, credits);
-            let state = &mut self.nics[nic];
+            let state = &mut self.nics.state[nic];
             let queue = if from_cnps {
                 &mut state.cnps
             } else {
@@ -159,7 +159,7 @@ impl<V: Variant> Fabric<V> {
     /// The send engine fetches a packet, if it is free and some queue pair is eligible.
     fn fetch(&mut self, nic: NicId, output: OutputId) -> Retry {
         let now = self.kernel.now;
-        let state = &self.nics[nic];
+        let state = &self.nics.state[nic];
         let waiting_vls = state.waiting_vls;
         if waiting_vls == 0 {
             return Retry::at(Tick::MAX);
@@ -186,7 +186,7 @@ impl<V: Variant> Fabric<V> {
                 self.first_eligible_pair_by_flow((nic, output), vl, room, &mut conditions)
             } else {
                 let credits = self.credits(output, vl as u8, self.largest);
-                let pointer = self.nics[nic].pointers[vl];
+                let pointer = self.nics.state[nic].pointers[vl];
                 self.first_eligible_pair(nic, vl, (credits, room), pointer, &mut conditions)
             };
             if let Some(at) = found {
@@ -194,7 +194,7 @@ impl<V: Variant> Fabric<V> {
                 places[vl] = at;
             }
         }
-        let port = &mut self.outputs[output.index()];
+        let port = &mut self.outputs[output];
         if conditions.any_credits {
             let since = port.end_credit_wait();
             let observers = &mut self.kernel.observers;
@@ -215,10 +215,10 @@ impl<V: Variant> Fabric<V> {
     /// it. Returns false, having done nothing, if that cannot be decided so cheaply.
     #[inline(always)]
     fn fetch_sole_packet(&mut self, nic: NicId, output: OutputId) -> bool {
-        let waiting_vls = self.nics[nic].waiting_vls;
+        let waiting_vls = self.nics.state[nic].waiting_vls;
         let vl = waiting_vls.trailing_zeros();
         let has_flows = self.switches.has_flows();
-        let port = &mut self.outputs[output.index()];
+        let port = &mut self.outputs[output];
         let Some(sole) = self.nics.queue_pairs.waiting(nic, vl as usize).only() else {
             return false;
         };
@@ -239,7 +239,7 @@ impl<V: Variant> Fabric<V> {
     /// Returns when the send engine of `nic` tries again after it has fetched a packet.
     #[inline(always)]
     fn retry_after_fetch(&self, nic: NicId) -> Retry {
-        let state = &self.nics[nic];
+        let state = &self.nics.state[nic];
         Retry::at(match state.waiting_vls {
             0 => Tick::MAX,
             _ => state.engine_free.tick,
@@ -260,7 +260,7 @@ impl<V: Variant> Fabric<V> {
         }
         if conditions.room != u16::MAX {
             let missing = u32::from(conditions.room - room);
-            let returns = &self.switches.buffer_returns[output.index()];
+            let returns = &self.buffer_returns[output];
             match returns.tick_of(&self.drain, 0, missing) {
                 Some(due) => at = at.min(due),
                 None => waits_for_room = true,
@@ -336,14 +336,14 @@ impl<V: Variant> Fabric<V> {
         let length = Length::of(packet);
         let (message, index) = self.cut_packet((nic, vl, place), last);
         let (dst, sl) = self.nics.queue_pairs.dst_and_sl(pair.key());
-        self.nics[nic].pointers[vl] = pair.key() + 1;
+        self.nics.state[nic].pointers[vl] = pair.key() + 1;
         self.nics
             .arbiters
             .advance(nic.index(), pick, length.bytes.into());
 
         let rates = &self.drain.rates;
         let rate = self.nics.send_rates[nic.index()];
-        let sender = &mut self.nics[nic];
+        let sender = &mut self.nics.state[nic];
         let blank = Packet::<V>::default();
         let (schedule, free) = blank
             .schedule
@@ -371,10 +371,10 @@ impl<V: Variant> Fabric<V> {
             becn: false,
         };
         self.origins.set(packet, origin);
-        self.nics[nic]
+        self.nics.state[nic]
             .buffer
             .append(packet, |tail| &mut self.kernel.packets[tail].next);
-        self.outputs[output.index()].room -= credits;
+        self.outputs[output].room -= credits;
         self.take_credits(output, Flow::new(pick.vl, dst), credits);
         self.waits_for_link(packet, output);
         if let Some(congestion) = V::part_mut(&mut self.congestion) {
@@ -388,15 +388,15 @@ impl<V: Variant> Fabric<V> {
     /// The first packet of the output buffer starts on the link. Returns the tick from which its
     /// first credit of the output buffer is free.
     fn start_from_buffer(&mut self, nic: NicId, output: OutputId) -> Tick {
-        let buffer = &mut self.nics[nic].buffer;
+        let buffer = &mut self.nics.state[nic].buffer;
         let id = buffer.head;
         buffer.head = self.kernel.packets[id].next;
         let leaves = self.start(nic, output, id);
         let packet = &self.kernel.packets[id];
-        let port = &mut self.outputs[output.index()];
+        let port = &mut self.outputs[output];
         let credit_return = CreditReturn::leaving(&leaves.later(1), packet.credits, 0);
         let add = |_, credits| port.room += credits;
-        self.switches.buffer_returns[output.index()].push(credit_return, self.kernel.now, add);
+        self.buffer_returns[output].push(credit_return, self.kernel.now, add);
         credit_return.credit_tick(&self.drain, 0)
     }
 
@@ -406,7 +406,7 @@ impl<V: Variant> Fabric<V> {
         let packet = &mut self.kernel.packets[id];
         let length = packet.length();
         let flits = length.flits;
-        let port = &mut self.outputs[output.index()];
+        let port = &mut self.outputs[output];
         let rates = &self.drain.rates;
         let mut power = V::part_mut(&mut self.kernel.power);
         let observers = &mut self.kernel.observers;
@@ -468,7 +468,7 @@ impl<V: Variant> Fabric<V> {
     /// The injection of `message` will be reported in tick `at`.
     #[inline]
     fn report_injection_at(&mut self, at: Tick, nic: NicId, message: MessageId) {
-        let injections = &mut self.nics[nic].injections;
+        let injections = &mut self.nics.state[nic].injections;
         injections.push_back((at, self.kernel.messages.token(message)));
         if injections.len() == 1 {
             self.kernel.push(at, Event::Injection(nic));
@@ -477,7 +477,7 @@ impl<V: Variant> Fabric<V> {
 
     /// Phase 2: reports the messages whose tail left `nic` in the tick before.
     pub(super) fn report_injections(&mut self, nic: NicId, workload: &mut dyn Workload) {
-        let injections = &mut self.nics[nic].injections;
+        let injections = &mut self.nics.state[nic].injections;
         while let Some(&(at, token)) = injections.front() {
             if at > self.kernel.now {
                 self.kernel.push(at, Event::Injection(nic));

@@ -5,18 +5,17 @@ use super::layout::Rates;
 use super::rate::SubTick;
 use super::state::Queue;
 use crate::engine::calendar::Wake;
+use crate::engine::list::List;
 use crate::engine::nic::{Answering, QueuePairs};
 use crate::ids::NicId;
-use crate::prefetch::prefetch_all;
 use crate::spec::{FabricSpec, Tick, Voq};
 use flitwise_base::units::Ratio;
 use std::collections::VecDeque;
-use std::ops::{Index, IndexMut};
 
 /// All NICs.
 #[derive(Debug)]
 pub(super) struct Nics {
-    nics: Vec<Nic>,
+    pub state: List<NicId, Nic>,
     pub queue_pairs: QueuePairs,
     pub arbiters: Arbiters,
     /// Per NIC: index of the rate of its send engine.
@@ -36,7 +35,7 @@ impl Nics {
         let levels = spec.qos.service_levels.len();
         let controlled = spec.congestion_control.is_some();
         Self {
-            nics: (0..nics).map(|_| Nic::new(vls)).collect(),
+            state: (0..nics).map(|_| Nic::new(vls)).collect(),
             queue_pairs: QueuePairs::new(nics, levels, vls, controlled),
             arbiters: Arbiters::new(&voq.hca.vlarb, nics as usize),
             send_rates: link_rates.iter().map(send_rate).collect(),
@@ -44,26 +43,6 @@ impl Nics {
             answering: Answering::new(spec),
             ack_bytes: voq.hca.ack_bytes,
         }
-    }
-
-    #[inline]
-    pub(super) fn prefetch(&self, nic: NicId) {
-        prefetch_all(&self.nics, nic.index());
-    }
-}
-
-impl Index<NicId> for Nics {
-    type Output = Nic;
-    #[inline(always)]
-    fn index(&self, nic: NicId) -> &Nic {
-        &self.nics[nic.index()]
-    }
-}
-
-impl IndexMut<NicId> for Nics {
-    #[inline(always)]
-    fn index_mut(&mut self, nic: NicId) -> &mut Nic {
-        &mut self.nics[nic.index()]
     }
 }
 

@@ -19,8 +19,8 @@ impl<V: Variant> Fabric<V> {
     /// First tick in which the link of a NIC with `output`, for which packets wait, may start one.
     #[inline(always)]
     pub(super) fn link_starts_at(&self, output: OutputId) -> Tick {
-        let free = self.outputs[output.index()].link_free.tick;
-        match self.kernel.power.as_deref().filter(|_| !V::PLAIN) {
+        let free = self.outputs[output].link_free.tick;
+        match V::part(&self.kernel.power) {
             Some(power) => power.starts_at(output, free.max(self.kernel.now)),
             None => free,
         }
@@ -46,7 +46,7 @@ impl<V: Variant> Fabric<V> {
         let (dst, now) = (self.kernel.packets[id].dst, self.kernel.now);
         let mut at = now + 1;
         for _ in 0..ahead {
-            let port = &self.outputs[output.index()];
+            let port = &self.outputs[output];
             if port.to.is_nic() {
                 break;
             }

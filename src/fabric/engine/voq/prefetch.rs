@@ -35,7 +35,7 @@ impl<V: Variant> Fabric<V> {
                 }
                 Event::Output(output) => prefetch_all(&self.outputs, output.index()),
                 Event::Nic(nic) => {
-                    self.nics.prefetch(nic);
+                    prefetch_all(&self.nics.state, nic.index());
                     prefetch_all(&self.outputs, self.ports + nic.index());
                 }
                 Event::Injection(_) | Event::StopOrGo(_) | Event::Announcement(_) => {}
@@ -48,7 +48,7 @@ impl<V: Variant> Fabric<V> {
                     self.kernel.messages.prefetch(self.origins[packet].message);
                 }
                 Event::Nic(nic) => {
-                    let vl = self.nics[nic].waiting_vls.trailing_zeros();
+                    let vl = self.nics.state[nic].waiting_vls.trailing_zeros();
                     self.nics.queue_pairs.prefetch(nic, vl as usize);
                 }
                 _ => {}
@@ -107,7 +107,7 @@ impl<V: Variant> Fabric<V> {
             self.links.prefetch_vl(output, vl);
             self.links.prefetch_returns(output);
             if self.switches.output_buffer_may_fill() {
-                prefetch_all(&self.switches.buffer_returns, output.index());
+                prefetch_all(&self.buffer_returns, output.index());
             }
         }
         // The VoQs that request, as far as they are known without the packets.
@@ -121,9 +121,9 @@ impl<V: Variant> Fabric<V> {
         for (&output, (queue, upstream)) in outputs.iter().zip(&mut queues) {
             self.links.prefetch_ends_of_returns(output);
             if let Some(input) = self.likely_input(output) {
-                let reader = &self.switches[input];
+                let reader = &self.switches.inputs[input];
                 let vl = self.first_waiting_vl(output);
-                let out_port = self.outputs[output.index()].out_port;
+                let out_port = self.outputs[output].out_port;
                 *queue = reader.queue(out_port, self.vls, vl.into());
                 *upstream = reader.upstream;
                 prefetch(&self.switches.queues, *queue);
@@ -144,7 +144,7 @@ impl<V: Variant> Fabric<V> {
     /// The in-port that `output` grants on its first VL, if it has credits: the first one in turn that is free.
     #[inline(always)]
     fn likely_input(&self, output: OutputId) -> Option<InputId> {
-        let port = &self.outputs[output.index()];
+        let port = &self.outputs[output];
         let vl = self.links.vl(output, self.first_waiting_vl(output));
         let start = self.kernel.now + self.stages.allocation;
         let mut heads = vl.heads;
@@ -161,7 +161,7 @@ impl<V: Variant> Fabric<V> {
 
     #[inline(always)]
     fn first_waiting_vl(&self, output: OutputId) -> u8 {
-        let vl = self.outputs[output.index()].waiting_vls.trailing_zeros();
+        let vl = self.outputs[output].waiting_vls.trailing_zeros();
         // Without any, a hint for VL 0 does no harm.
         (vl as usize % self.vls) as u8
     }

@@ -201,17 +201,13 @@ impl<V: Variant> Fabric<V> {
     fn route(&mut self, id: PacketId) {
         let now = self.kernel.now;
         let packet = &mut self.kernel.packets[id];
-        let (outputs, returns, drain) = (
-            &mut self.outputs,
-            &mut self.switches.buffer_returns,
-            &self.drain,
-        );
+        let (outputs, returns, drain) = (&mut self.outputs, &mut self.buffer_returns, &self.drain);
         let room = |output: OutputId| {
-            let port: &mut Output = &mut outputs[output.index()];
-            returns[output.index()].apply(drain, now, |_, credits| port.room += credits);
+            let port: &mut Output = &mut outputs[output];
+            returns[output].apply(drain, now, |_, credits| port.room += credits);
             u32::from(port.room)
         };
-        let switch = self.switches.inputs[packet.input.index()].switch;
+        let switch = self.switches.inputs[packet.input].switch;
         self.routes.route(packet, id, (switch, now), room);
     }
 
@@ -242,7 +238,7 @@ impl<V: Variant> Fabric<V> {
             }
         } else if self
             .switches
-            .waits_behind_head(id, at, &mut self.kernel.packets)
+            .join_behind_head(id, at, &mut self.kernel.packets)
         {
             let observers = &mut self.kernel.observers;
             observers.blocked(now, output, 1 << vl, Obstacle::HeadOfLine);
@@ -259,7 +255,7 @@ impl<V: Variant> Fabric<V> {
     #[inline(always)]
     pub(super) fn join_voq(&mut self, id: PacketId, queue: MarkerQueue) -> bool {
         let MarkerQueue { input, output, vl } = queue;
-        let state = &mut self.switches.inputs[input.index()];
+        let state = &mut self.switches.inputs[input];
         let out_port = OutPort::within(output, state.first_output);
         let queue = &mut self.switches.queues[state.queue(out_port, self.vls, vl.into())].fifo;
         let is_head = queue.head == PacketId::NONE;
@@ -267,7 +263,7 @@ impl<V: Variant> Fabric<V> {
             queue.head = id;
             state.queues += 1;
             self.links.vl_mut(output, vl).heads.insert(state.in_port);
-            self.outputs[output.index()].waiting_vls |= 1 << vl;
+            self.outputs[output].waiting_vls |= 1 << vl;
         } else {
             self.kernel.packets[queue.tail].next = id;
         }
@@ -277,7 +273,7 @@ impl<V: Variant> Fabric<V> {
 
     /// Has `output` look at its VoQs from the next tick on, when it is idle.
     pub(super) fn wake_idle_output(&mut self, output: OutputId) {
-        let idle_from = self.outputs[output.index()].free_at.tick;
+        let idle_from = self.outputs[output].free_at.tick;
         let at = idle_from.saturating_sub(self.stages.allocation);
         self.wake_output(output, at.max(self.kernel.now + 1));
     }

@@ -88,7 +88,7 @@ impl<V: Variant> Lines<V> {
     #[inline]
     pub(super) fn flits_by(&self, header: Tick, rates: &[Rate], now: Tick, flits: u32) -> u32 {
         let mut passed = u64::from(flits);
-        if V::PLAIN {
+        if V::IS_PLAIN {
             return match now.checked_sub(header) {
                 Some(ticks) => passed.min(ticks / rates[0].whole.max(1) + 1) as u32,
                 None => 0,
@@ -223,7 +223,7 @@ impl<V: Variant> Schedule<V> {
     ) -> (Self, SubTick) {
         debug_assert!(free.tick <= start, "a server serves one packet at a time");
         let own = &rates[if V::RATES <= 1 { 0 } else { usize::from(rate) }];
-        if V::PLAIN {
+        if V::IS_PLAIN {
             return self.served_plainly(own, free, start, own.plain_packet(length));
         }
         let begin = free.max(SubTick::at(start));

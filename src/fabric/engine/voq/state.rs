@@ -1,4 +1,4 @@
-//! The state of the parts that act: in-ports, outputs and output VLs of switches, and NICs.
+//! The state of the parts that act: in-ports, outputs and output VLs of switches.
 //!
 //! An *output* is the sending end of a link: an out-port of a switch, or the port of a NIC.
 //! The phases that change this state are in `arrival`, `route`, `crossbar` and `nic`.
@@ -12,6 +12,7 @@ use crate::engine::calendar::Wake;
 use crate::engine::counters::LinkCounts;
 use crate::engine::far_end::FarEnd;
 use crate::engine::ids::{InputId, OutputId};
+use crate::engine::list::List;
 use crate::engine::pool::PacketId;
 use crate::engine::power::LinkRate;
 use crate::engine::turns::TurnCounts;
@@ -60,7 +61,7 @@ pub(super) struct OutputQueue {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct OutputVl<V: Variant> {
     /// In-ports of the switch whose VoQ for this output VL has a head.
-    pub heads: Ports<InPort, V::Ports>,
+    pub heads: Ports<InPort, V::PortSet>,
     /// Credits at the far end of the link, without the returns that have not been applied yet.
     pub credits: u16,
     /// Behind the in-port served last.
@@ -74,7 +75,7 @@ pub(super) struct OutputVl<V: Variant> {
 #[repr(align(64))]
 pub(super) struct Input<V: Variant> {
     /// Out-ports of the switch that grant to it in this tick.
-    pub grants: Ports<OutPort, V::Ports>,
+    pub grants: Ports<OutPort, V::PortSet>,
     /// Output at the other end of the link.
     pub upstream: OutputId,
     pub switch: SwitchId,
@@ -244,7 +245,7 @@ pub(super) fn number_queues<V: Variant>(
 }
 
 /// All in-ports of switches, still without their upstream output.
-fn in_ports<V: Variant>(topology: &Topology) -> Vec<Input<V>> {
+fn in_ports<V: Variant>(topology: &Topology) -> List<InputId, Input<V>> {
     let radix = topology.radix();
     InputId::all(topology.switches() * radix)
         .map(|input| input.at(radix))
@@ -269,7 +270,7 @@ pub(super) fn ports<V: Variant>(
     voq: &Voq,
     rates: &Rates,
     drain: &[Rate],
-) -> (Vec<Input<V>>, Vec<Output>) {
+) -> (List<InputId, Input<V>>, List<OutputId, Output>) {
     let topology = &spec.topology;
     let radix = topology.radix();
     let ports = (topology.switches() * radix) as usize;
@@ -299,12 +300,12 @@ pub(super) fn ports<V: Variant>(
         outputs.push(match topology.peer(at.switch, at.port) {
             Peer::None => output(FarEnd::NOTHING, at, 0),
             Peer::Nic(nic) => {
-                inputs[InputId::of(at, radix).index()].upstream = OutputId::of_nic(nic, ports);
+                inputs[InputId::of(at, radix)].upstream = OutputId::of_nic(nic, ports);
                 output(FarEnd::of_nic(nic), at, room)
             }
             Peer::Switch { switch, port } => {
                 let peer = InputId::of(SwitchPort::new(switch, port), radix);
-                inputs[peer.index()].upstream = out_port;
+                inputs[peer].upstream = out_port;
                 output(FarEnd::of_input(peer), at, room)
             }
         });
@@ -318,5 +319,5 @@ pub(super) fn ports<V: Variant>(
         ));
     }
     note_rates(&mut inputs, &outputs);
-    (inputs, outputs)
+    (inputs, outputs.into_iter().collect())
 }

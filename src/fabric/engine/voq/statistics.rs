@@ -60,7 +60,7 @@ impl<V: Variant> Fabric<V> {
         let (mut hops, mut host_hops) = (0, 0);
         let own = pending.iter().filter(|&(&output, _)| self.owns(output));
         for (&output, Pending { counts, .. }) in own {
-            if self.outputs[output.index()].to.is_nic() {
+            if self.outputs[output].to.is_nic() {
                 host_hops += counts.flits
             } else {
                 hops += counts.flits
@@ -78,7 +78,7 @@ impl<V: Variant> Fabric<V> {
             self.kernel.observers.counters.counts.host_flit_hops,
         ) = (hops, host_hops);
         let ids = OutputId::all(self.outputs.len() as u32);
-        for (id, output) in ids.zip(&mut self.outputs) {
+        for (id, output) in ids.zip(self.outputs.iter_mut()) {
             let is_own = self.post.as_ref().is_none_or(|post| post.owns(id));
             let pending = pending.get(&id).filter(|_| is_own);
             let pending = pending.copied().unwrap_or_default();
@@ -96,7 +96,7 @@ impl<V: Variant> Fabric<V> {
         let mut stats = counters.stats(self.kernel.now, links, self.turns());
         let own = pending.iter().filter(|&(&output, _)| self.owns(output));
         for (output, Pending { counts, .. }) in own {
-            if self.outputs[output.index()].to.is_nic() {
+            if self.outputs[*output].to.is_nic() {
                 stats.host_flit_hops -= counts.flits;
             } else {
                 stats.flit_hops -= counts.flits;
@@ -108,9 +108,9 @@ impl<V: Variant> Fabric<V> {
     /// The statistics of the links up to the end of the present tick, of which `pending` has not started.
     pub(super) fn count_links(&self, pending: &BTreeMap<OutputId, Pending>) -> Vec<LinkStats> {
         OutputId::nics_first(self.ports, self.outputs.len())
-            .filter(|output| self.outputs[output.index()].to.is_connected())
+            .filter(|&output| self.outputs[output].to.is_connected())
             .map(|at| {
-                let output = &self.outputs[at.index()];
+                let output = &self.outputs[at];
                 let not_started = pending.get(&at).filter(|_| self.owns(at));
                 let not_started = not_started.copied().unwrap_or_default();
                 let Pending { counts, bytes } = not_started;
@@ -136,7 +136,8 @@ impl<V: Variant> Fabric<V> {
 
     /// The turns that packets passed, by in-port, then by out-port.
     fn turns(&self) -> Vec<TurnStats> {
-        let inputs = InputId::all(self.switches.inputs.len() as u32).zip(&self.switches.inputs);
+        let inputs = &self.switches.inputs;
+        let inputs = InputId::all(inputs.len() as u32).zip(inputs.iter());
         let connected: Vec<_> = inputs
             .filter(|(_, state)| state.upstream != OutputId::NONE)
             .map(|(input, _)| input.at(self.radix))
@@ -177,7 +178,7 @@ impl<V: Variant> Fabric<V> {
             );
             let mut flits = behind.get(&output_vl).copied().unwrap_or(0);
             while let Some(in_port) = in_ports.pop() {
-                let input = in_port.input(first_input).index();
+                let input = in_port.input(first_input);
                 let queue = self.switches.inputs[input].queue(out_port, vls, vl);
                 let mut at = self.switches.queues[queue].fifo.head;
                 while let Some(packet) = self.kernel.packets.entries().get(at.index()) {

@@ -1,24 +1,23 @@
 //! The switches: their in-ports with the queues behind them, and what arbitrates among these.
 
 use super::arbiter::Arbiters;
-use super::credit_returns::CreditReturns;
 use super::fifos::{FifoAt, Fifos};
-use super::flows::Flows;
+use super::flows::{Flows, Isolating};
 use super::layout;
 use super::packet::{Packet, Packets};
 use super::rate::SubTick;
 use super::state::{Input, Output, OutputQueue, number_queues};
 use crate::engine::ids::InputId;
+use crate::engine::list::List;
 use crate::engine::pool::PacketId;
 use crate::engine::variant::Variant;
 use crate::spec::voq::Allocator;
 use crate::spec::{FabricSpec, Voq};
-use std::ops::{Index, IndexMut};
 
-/// All switches. Their outputs are the sending ends of links, as NICs have them.
+/// All switches. Outputs belong to the fabric: NICs have some too.
 #[derive(Debug)]
 pub(super) struct Switches<V: Variant> {
-    pub inputs: Vec<Input<V>>,
+    pub inputs: List<InputId, Input<V>>,
     /// Per in-port: sub-tick time from which the crossbar port that reads its buffer is free. They lie side by side,
     /// because an output looks at the in-ports of all its heads.
     pub inputs_free: Vec<SubTick>,
@@ -33,8 +32,6 @@ pub(super) struct Switches<V: Variant> {
     pub arbiters: Arbiters,
     /// Per VL: credits of an input buffer.
     pub buffer_credits: Vec<u32>,
-    /// Per output: credits of its own buffer that are on their way back.
-    pub buffer_returns: Vec<CreditReturns<V>>,
     /// Output buffers may be too full for a packet: see `layout::output_buffer_may_fill`.
     output_buffer_may_fill: bool,
 }
@@ -44,7 +41,7 @@ impl<V: Variant> Switches<V> {
     pub(super) fn new(
         spec: &FabricSpec,
         voq: &Voq,
-        mut inputs: Vec<Input<V>>,
+        mut inputs: List<InputId, Input<V>>,
         outputs: &[Output],
     ) -> Self {
         let (ports, vls) = (inputs.len(), usize::from(spec.qos.vls));
@@ -58,38 +55,43 @@ impl<V: Variant> Switches<V> {
             allocator: Some(voq.allocator).filter(|&a| a != Allocator::default()),
             arbiters: Arbiters::new(&voq.vlarb, ports),
             buffer_credits: voq.buffers.input.per_vl.clone(),
-            buffer_returns: outputs.iter().map(|_| CreditReturns::default()).collect(),
             output_buffer_may_fill: layout::output_buffer_may_fill(spec, voq),
         }
     }
 
-    /// Output buffers may be too full for a packet.
+    /// Whether output buffers may be too full for a packet.
     #[inline(always)]
     pub(super) fn output_buffer_may_fill(&self) -> bool {
-        !V::PLAIN && self.output_buffer_may_fill
+        !V::IS_PLAIN && self.output_buffer_may_fill
     }
 
-    /// In-port that `queue` belongs to.
+    /// The in-port that `queue` belongs to.
     pub(super) fn input_of(&self, queue: usize) -> InputId {
         let inputs = &self.inputs;
         let behind = inputs.partition_point(|input| input.first_queue as usize <= queue);
         InputId::new(behind as u32 - 1)
     }
 
-    /// The credits of an output's VLs are not all that counts.
+    /// Whether hot flows are kept apart: a packet may then lack credits that its VL has.
     #[inline(always)]
     pub(super) fn has_flows(&self) -> bool {
-        !V::PLAIN && self.flows.is_some()
+        V::part(&self.flows).is_some()
     }
 
-    /// Flows have credits of their own.
+    /// The state of isolated flows, if flows are isolated.
+    #[inline(always)]
+    pub(super) fn isolating(&mut self) -> Option<&mut Isolating> {
+        V::part_mut(&mut self.flows).and_then(Flows::isolating)
+    }
+
+    /// Whether flows have credits of their own.
     pub(super) fn credits_are_per_flow(&self) -> bool {
         matches!(self.flows.as_deref(), Some(Flows::PerFlow(_)))
     }
 
-    /// Appends packet `id` to its FIFO, if it has one and is not its head. Returns whether so.
+    /// Appends packet `id` to its FIFO, if it has one and is not its head. Returns whether it did.
     #[inline(always)]
-    pub(super) fn waits_behind_head(
+    pub(super) fn join_behind_head(
         &mut self,
         id: PacketId,
         at: FifoAt,
@@ -98,16 +100,16 @@ impl<V: Variant> Switches<V> {
         let Some(fifos) = self.fifos.as_deref_mut() else {
             return false;
         };
-        let of_vls = &mut self.inputs[at.0.index()].fifos;
+        let of_vls = &mut self.inputs[at.0].fifos;
         // The FIFOs of a plain fabric are of VLs.
-        if (V::PLAIN || fifos.are_of_vls()) && of_vls.is_head(at.1) {
+        if (V::IS_PLAIN || fifos.are_of_vls()) && of_vls.is_head(at.1) {
             return false;
         }
         !fifos.join(id, at, of_vls, packets)
     }
 
     /// All packets in VoQs.
-    pub(super) fn heads(&self, packets: &Packets<V>) -> Vec<PacketId> {
+    pub(super) fn in_voqs(&self, packets: &Packets<V>) -> Vec<PacketId> {
         let mut heads = Vec::new();
         for queue in &self.queues {
             let mut at = queue.fifo.head;
@@ -127,20 +129,5 @@ impl<V: Variant> Switches<V> {
         let (fifos, flows) = (self.fifos.iter(), self.flows.iter());
         let behind = fifos.flat_map(|fifos| fifos.behind_heads(packets));
         behind.chain(flows.flat_map(|flows| flows.behind_heads(packets)))
-    }
-}
-
-impl<V: Variant> Index<InputId> for Switches<V> {
-    type Output = Input<V>;
-    #[inline(always)]
-    fn index(&self, at: InputId) -> &Input<V> {
-        &self.inputs[at.index()]
-    }
-}
-
-impl<V: Variant> IndexMut<InputId> for Switches<V> {
-    #[inline(always)]
-    fn index_mut(&mut self, at: InputId) -> &mut Input<V> {
-        &mut self.inputs[at.index()]
     }
 }

@@ -19,7 +19,7 @@ type Holders = BTreeMap<(InputId, u8, Option<NicId>), (Vec<usize>, u32)>;
 impl<V: Variant> Fabric<V> {
     /// A cycle of packets that can never move, if there is one.
     pub(in super::super) fn find_deadlock_by_flow(&mut self) -> Option<Deadlock> {
-        let heads = self.switches.heads(&self.kernel.packets);
+        let heads = self.switches.in_voqs(&self.kernel.packets);
         let mut holders = Holders::new();
         for &id in &heads {
             let packet = &self.kernel.packets[id];
@@ -57,7 +57,7 @@ impl<V: Variant> Fabric<V> {
             credits,
             ..
         } = self.kernel.packets[id];
-        let port = &self.outputs[output.index()];
+        let port = &self.outputs[output];
         if port.to.is_nic() {
             return None;
         }

@@ -3,7 +3,7 @@
 //! With credits of its own a flow takes no credits from another (`ledgers`); if flows are isolated, their senders
 //! stop them (`isolating`, `stops`). Both change two things, of which the rest of the fabric knows no more than the
 //! functions here: which credits a packet has, and that any head of a VoQ may be granted, not only the first. The deadlocks
-//! that are left are in `deadlock`.
+//! that are left are in `deadlock`. `state` has either way, `requests` looks for heads with credits.
 
 mod deadlock;
 mod isolating;
@@ -13,6 +13,7 @@ mod state;
 mod stops;
 mod table;
 
+pub(super) use self::isolating::Isolating;
 pub(super) use self::state::Flows;
 pub(super) use self::table::{Flow, FlowTable};
 
@@ -32,7 +33,7 @@ impl<V: Variant> Fabric<V> {
     /// Credits that `output` has for packets of `flow`. Of credits of a VL, it applies those that are due only
     /// if the ledger has less than `wanted`.
     pub(super) fn credits_of(&mut self, output: OutputId, flow: Flow, wanted: u16) -> u16 {
-        let (to_nic, now) = (self.outputs[output.index()].to.is_nic(), self.kernel.now);
+        let (to_nic, now) = (self.outputs[output].to.is_nic(), self.kernel.now);
         match self.switches.flows.as_deref_mut() {
             Some(Flows::PerFlow(ledgers)) if !to_nic => {
                 ledgers.credits(output, flow, &self.drain, now)
@@ -50,7 +51,7 @@ impl<V: Variant> Fabric<V> {
         flow: Flow,
         missing: u32,
     ) -> Option<Tick> {
-        let to_nic = self.outputs[output.index()].to.is_nic();
+        let to_nic = self.outputs[output].to.is_nic();
         match self.switches.flows.as_deref_mut() {
             Some(Flows::PerFlow(ledgers)) if !to_nic => {
                 ledgers.due(output, flow, missing, &self.drain)
@@ -64,7 +65,7 @@ impl<V: Variant> Fabric<V> {
     /// take from its VL.
     #[inline(always)]
     pub(super) fn take_of_flow(&mut self, output: OutputId, flow: Flow, credits: u16) -> u16 {
-        let to_nic = self.outputs[output.index()].to.is_nic();
+        let to_nic = self.outputs[output].to.is_nic();
         if let Some(flows) = V::part_mut(&mut self.switches.flows)
             && let Some(ledgers) = flows.ledgers()
             && !to_nic
@@ -77,44 +78,27 @@ impl<V: Variant> Fabric<V> {
 
     /// Phase 4, when all headers have joined.
     pub(super) fn sort_joined(&mut self) {
-        let Some(flows) = &mut self.switches.flows else {
-            return;
-        };
-        let Some(isolating) = flows.isolating() else {
-            return;
-        };
-        isolating.sort(&mut self.kernel.packets);
         self.take_new_heads(|fabric, output| push_quickly(&mut fabric.work.dirty_outputs, output));
     }
 
     /// The end of phase 6. Outputs look at the new heads from the next tick on.
     pub(super) fn sort_granted(&mut self) {
-        let Some(flows) = &mut self.switches.flows else {
-            return;
-        };
-        let Some(isolating) = flows.isolating() else {
-            return;
-        };
-        isolating.sort(&mut self.kernel.packets);
         self.take_new_heads(Self::wake_idle_output);
     }
 
-    /// The packets that have become heads join their VoQs, and `look` has their outputs look at them; stops and goes
+    /// FIFOs are sorted. The packets that have become heads join their VoQs, and `look` has their outputs look at them; stops and goes
     /// are sent.
     fn take_new_heads(&mut self, look: impl Fn(&mut Self, OutputId)) {
         let now = self.kernel.now;
-        let Some(isolating) = self
-            .switches
-            .flows
-            .as_deref_mut()
-            .and_then(Flows::isolating)
-        else {
+        let flows = V::part_mut(&mut self.switches.flows);
+        let Some(isolating) = flows.and_then(Flows::isolating) else {
             return;
         };
+        isolating.sort(&mut self.kernel.packets);
         let mut new_heads = std::mem::take(&mut isolating.new_heads);
         let mut notices = std::mem::take(&mut isolating.notices);
         for (input, notice) in notices.drain(..) {
-            let upstream = self.switches.inputs[input.index()].upstream;
+            let upstream = self.switches.inputs[input].upstream;
             let at = now + 1 + self.links.latency(upstream);
             if isolating.stops.send(upstream, at, notice) {
                 self.kernel.push(at, Event::StopOrGo(upstream));
@@ -133,7 +117,7 @@ impl<V: Variant> Fabric<V> {
             look(self, queue.output);
         }
         new_heads.clear();
-        if let Some(isolating) = V::part_mut(&mut self.switches.flows).and_then(Flows::isolating) {
+        if let Some(isolating) = self.switches.isolating() {
             isolating.new_heads = new_heads;
         }
     }
@@ -141,12 +125,7 @@ impl<V: Variant> Fabric<V> {
     /// Phase 1: stops and goes reach `output`.
     pub(super) fn see_stops(&mut self, output: OutputId) {
         let now = self.kernel.now;
-        while let Some(isolating) = self
-            .switches
-            .flows
-            .as_deref_mut()
-            .and_then(Flows::isolating)
-        {
+        while let Some(isolating) = self.switches.isolating() {
             if let Some(notice) = isolating.stops.see(output, now) {
                 self.stop_or_go(output, notice);
             } else {
@@ -169,7 +148,7 @@ impl<V: Variant> Fabric<V> {
             return;
         }
         let vl = notice.flow.vl() as u8;
-        let first_input = self.outputs[output.index()].first_input;
+        let first_input = self.outputs[output].first_input;
         let mut in_ports = self.links.vl(output, vl).heads;
         while let Some(in_port) = in_ports.pop() {
             self.sort_stopped(in_port.input(first_input), output, notice.flow);
@@ -178,12 +157,7 @@ impl<V: Variant> Fabric<V> {
 
     /// A stop of `flow` at `output` may concern heads of the normal FIFOs of `input`.
     fn sort_stopped(&mut self, input: InputId, output: OutputId, flow: Flow) {
-        let Some(isolating) = self
-            .switches
-            .flows
-            .as_deref_mut()
-            .and_then(Flows::isolating)
-        else {
+        let Some(isolating) = self.switches.isolating() else {
             return;
         };
         for came_on in 0..self.vls as u8 {
@@ -200,15 +174,15 @@ impl<V: Variant> Fabric<V> {
     #[inline(always)]
     pub(super) fn head_granted(&mut self, id: PacketId, at: (InputId, u8), dst: NicId) {
         // Without FIFOs of VLs no packet is behind a head of them.
-        let of_vls = &mut self.switches.inputs[at.0.index()].fifos;
+        let of_vls = &mut self.switches.inputs[at.0].fifos;
         let is_last = of_vls.is_last(at.1);
         if let Some(fifos) = &mut self.switches.fifos
-            && !(is_last && (V::PLAIN || fifos.are_of_vls()))
+            && !(is_last && (V::IS_PLAIN || fifos.are_of_vls()))
         {
             let next = fifos.head_granted((at.0, at.1, dst), of_vls, &mut self.kernel.packets);
             self.work.new_heads.extend(next);
         }
-        if let Some(isolating) = V::part_mut(&mut self.switches.flows).and_then(Flows::isolating) {
+        if let Some(isolating) = self.switches.isolating() {
             isolating.head_granted(id, at, &mut self.kernel.packets);
         }
     }

@@ -35,8 +35,8 @@ impl<V: Variant> Fabric<V> {
         (output, vl): (OutputId, usize),
         room: u16,
     ) -> Heads {
-        let out_port = self.outputs[output.index()].out_port;
-        let queue = self.switches[input].queue(out_port, self.vls, vl);
+        let out_port = self.outputs[output].out_port;
+        let queue = self.switches.inputs[input].queue(out_port, self.vls, vl);
         let mut heads = Heads {
             eligible: None,
             any_credits: false,
@@ -64,7 +64,7 @@ impl<V: Variant> Fabric<V> {
                 let mut at = ready_at;
                 if room < needs {
                     let missing = u32::from(needs - room);
-                    let returns = &self.switches.buffer_returns[output.index()];
+                    let returns = &self.buffer_returns[output];
                     let due = returns.tick_of(&self.drain, 0, missing);
                     at = at.max(due.unwrap_or(self.kernel.now));
                 }
@@ -86,7 +86,7 @@ impl<V: Variant> Fabric<V> {
     ) -> Option<InPort> {
         let now = self.kernel.now;
         let start = now + self.stages.allocation;
-        let first_input = self.outputs[output.index()].first_input;
+        let first_input = self.outputs[output].first_input;
         let OutputVl {
             heads: mut in_ports,
             pointer,
@@ -132,7 +132,7 @@ impl<V: Variant> Fabric<V> {
 
     #[inline(never)]
     fn bring_flow_forward(&mut self, input: InputId, output: OutputId) -> u16 {
-        let vl = self.outputs[output.index()].grant.vl;
+        let vl = self.outputs[output].grant.vl;
         let room = if self.switches.output_buffer_may_fill() {
             self.room(output, self.largest)
         } else {
@@ -143,8 +143,8 @@ impl<V: Variant> Fabric<V> {
             debug_assert!(false, "no head for the output that was granted");
             return 0;
         };
-        let out_port = self.outputs[output.index()].out_port;
-        let queue = self.switches[input].queue(out_port, self.vls, vl.into());
+        let out_port = self.outputs[output].out_port;
+        let queue = self.switches.inputs[input].queue(out_port, self.vls, vl.into());
         let fifo = &mut self.switches.queues[queue].fifo;
         let packets = &mut self.kernel.packets;
         if before != PacketId::NONE {
@@ -167,7 +167,7 @@ impl<V: Variant> Fabric<V> {
         room: u16,
         conditions: &mut RetryConditions,
     ) -> Option<Place> {
-        let pointer = self.nics[nic].pointers[vl];
+        let pointer = self.nics.state[nic].pointers[vl];
         let mut turn = self.nics.queue_pairs.waiting(nic, vl).turn(pointer);
         while let Some(place) = turn.next(self.nics.queue_pairs.waiting(nic, vl)) {
             let pair = self.nics.queue_pairs.waiting(nic, vl).at(place);

@@ -1,4 +1,4 @@
-//! The state that keeps hot flows apart from the others, of either kind.
+//! The state of either way to keep hot flows apart: by credits of their own, or by isolation.
 
 use super::isolating::Isolating;
 use super::ledgers::FlowLedgers;
@@ -36,6 +36,7 @@ impl<V: Variant> Flows<V> {
         Some(Box::new(flows))
     }
 
+    /// The state of isolated flows, if flows are isolated.
     pub(in super::super) fn isolating(&mut self) -> Option<&mut Isolating> {
         match self {
             Self::Isolating(isolating) => Some(isolating),
@@ -44,7 +45,7 @@ impl<V: Variant> Flows<V> {
     }
 
     /// The ledgers of the flows beyond a link to a switch, if flows have credits of their own.
-    pub(in super::super) fn ledgers(&mut self) -> Option<&mut FlowLedgers<V>> {
+    pub(super) fn ledgers(&mut self) -> Option<&mut FlowLedgers<V>> {
         match self {
             Self::PerFlow(ledgers) => Some(ledgers),
             Self::Isolating(_) => None,
