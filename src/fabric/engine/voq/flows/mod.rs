@@ -3,7 +3,7 @@
 //! With credits of its own a flow takes no credits from another (`ledgers`); if flows are isolated, their senders
 //! stop them (`isolating`, `stops`). Both change two things, of which the rest of the fabric knows no more than the
 //! functions here: which credits a packet has, and that any head of a VoQ may be granted, not only the first. The deadlocks
-//! that are left are in `deadlock`. `state` has either way, `requests` looks for heads with credits.
+//! that are left are in `deadlock`. `state` has either kind of state, `requests` looks for heads with credits.
 
 mod deadlock;
 mod isolating;

@@ -1,4 +1,4 @@
-//! The state of either way to keep hot flows apart: by credits of their own, or by isolation.
+//! The state that keeps hot flows apart: with credits of their own, or isolated.
 
 use super::isolating::Isolating;
 use super::ledgers::FlowLedgers;
