@@ -6,7 +6,8 @@ use super::program::{Action, RankId, StreamId};
 use flitwise_fabric::ids::NicId;
 
 /// Sees a replay. Calls come in the order of time; times are in picoseconds. The hooks take `&self`
-/// because an observer of the replay may watch the fabric as well.
+/// because an observer of the replay may watch the fabric as well. None has a default, so an observer that stands for two
+/// cannot forget one.
 pub trait Observer: Sync {
     /// Before all others: job number `job` has this name, and its ranks are on these NICs.
     fn job(&self, job: u32, name: &str, nics: &[NicId]);
@@ -16,7 +17,7 @@ pub trait Observer: Sync {
     fn stream(&self, ps: u64, stream: StreamOf, doing: Doing);
 
     /// From `ps` on the innermost region of a stream is the one of this name.
-    fn region(&self, _ps: u64, _stream: StreamOf, _name: Option<&str>) {}
+    fn region(&self, ps: u64, stream: StreamOf, name: Option<&str>);
 
     /// The wait of a stream ends at `ps` with a message from rank `peer`, or because its message to `peer` has left.
     fn waited_for(&self, ps: u64, stream: StreamOf, peer: RankId);
@@ -28,16 +29,14 @@ pub trait Observer: Sync {
     fn delivered(&self, ps: u64, slot: u32);
 
     /// Whether the observer is told when messages leave their NICs, and when receivers take them.
-    fn follows_messages(&self) -> bool {
-        false
-    }
+    fn follows_messages(&self) -> bool;
 
     /// The last byte of the message in `slot` left its NIC at `ps`. Unlike the others, this may come before calls about
     /// earlier times.
-    fn injected(&self, _ps: u64, _slot: u32) {}
+    fn injected(&self, ps: u64, slot: u32);
 
     /// An operation of the receiver took, at `ps`, the message of `job` that is matched by this.
-    fn matched(&self, _ps: u64, _job: u32, _by: MatchedBy) {}
+    fn matched(&self, ps: u64, job: u32, by: MatchedBy);
 }
 
 /// The purpose of a message.

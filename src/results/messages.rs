@@ -186,6 +186,8 @@ impl Observer for MessageFile {
 
     fn stream(&self, _: u64, _: StreamOf, _: Doing) {}
 
+    fn region(&self, _: u64, _: StreamOf, _: Option<&str>) {}
+
     fn waited_for(&self, _: u64, _: StreamOf, _: RankId) {}
 
     fn follows_messages(&self) -> bool {
@@ -263,6 +265,10 @@ impl Observer for WatchedByBoth<'_> {
         self.timeline.stream(ps, stream, doing);
     }
 
+    fn region(&self, ps: u64, stream: StreamOf, name: Option<&str>) {
+        self.timeline.region(ps, stream, name);
+    }
+
     fn waited_for(&self, ps: u64, stream: StreamOf, peer: RankId) {
         self.timeline.waited_for(ps, stream, peer);
     }
@@ -277,6 +283,7 @@ impl Observer for WatchedByBoth<'_> {
     }
 
     fn injected(&self, ps: u64, slot: u32) {
+        self.timeline.injected(ps, slot);
         self.messages.injected(ps, slot);
     }
 
@@ -286,6 +293,7 @@ impl Observer for WatchedByBoth<'_> {
     }
 
     fn matched(&self, ps: u64, job: u32, by: MatchedBy) {
+        self.timeline.matched(ps, job, by);
         self.messages.matched(ps, job, by);
     }
 }

@@ -4,7 +4,9 @@ use crate::perfetto::perfetto;
 use crate::recording::{NULL, Stream, collective, directory, none, ranks};
 use flitwise::config::{Plan, resolve_text};
 use flitwise::explain::Part;
-use flitwise::results::{TimelineFile, TimelineFormat, explanation_page};
+use flitwise::results::{
+    MessageFile, TableFormat, TimelineFile, TimelineFormat, WatchedByBoth, explanation_page,
+};
 use flitwise::run::{Control, run_plan};
 use std::path::Path;
 use tempfile::TempDir;
@@ -113,6 +115,27 @@ fn an_unknown_region_is_refused() {
     assert!(error.ends_with("whose program marks none"), "{error}");
 }
 
+/// The rows of a timeline that is written beside a table of messages.
+fn with_messages(plan: &Plan, dir: &Path) -> String {
+    let create = |name: &str| {
+        let path = dir.join(name);
+        let format = TimelineFormat::of_name(&path).unwrap();
+        TimelineFile::create(&path, format, &plan.experiment, None).unwrap()
+    };
+    let timeline = create("both.csv");
+    let table = dir.join("messages.csv");
+    let format = TableFormat::Csv;
+    let messages = MessageFile::create(&table, format, &plan.experiment.fabric.topology).unwrap();
+    let both = WatchedByBoth {
+        timeline: &timeline,
+        messages: &messages,
+    };
+    run_plan(plan, &Control::default().seen_by(&both), 1).unwrap();
+    timeline.finish().unwrap();
+    messages.finish().unwrap();
+    std::fs::read_to_string(dir.join("both.csv")).unwrap()
+}
+
 #[test]
 fn timelines_name_regions() {
     let dir = recording();
@@ -126,6 +149,7 @@ fn timelines_name_regions() {
         std::fs::read(path).unwrap()
     };
     let rows = String::from_utf8(write("t.csv")).unwrap();
+    assert_eq!(rows, with_messages(&plan, dir.path()));
     let of_rank: Vec<[&str; 3]> = rows
         .lines()
         .map(|line| line.split(',').collect::<Vec<_>>())

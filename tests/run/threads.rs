@@ -6,7 +6,7 @@ use flitwise::fabric::engine::Engine;
 use flitwise::fabric::ids::NicId;
 use flitwise::fabric::stats::LinkStats;
 use flitwise::replay::program::RankId;
-use flitwise::replay::{Doing, Observer, Sent, StreamOf};
+use flitwise::replay::{Doing, MatchedBy, Observer, Sent, StreamOf};
 use flitwise::run::{Control, RunResult, Session, Timeline, can_use_threads};
 use serde_json::Value;
 use std::path::Path;
@@ -63,6 +63,7 @@ struct Seen {
 impl Observer for Seen {
     fn job(&self, _: u32, _: &str, _: &[NicId]) {}
     fn stream(&self, _: u64, _: StreamOf, _: Doing) {}
+    fn region(&self, _: u64, _: StreamOf, _: Option<&str>) {}
     fn waited_for(&self, _: u64, _: StreamOf, _: RankId) {}
     fn sent(&self, ps: u64, slot: u32, _: Sent) {
         self.messages.lock().unwrap().push((ps, slot));
@@ -70,6 +71,11 @@ impl Observer for Seen {
     fn delivered(&self, ps: u64, slot: u32) {
         self.messages.lock().unwrap().push((ps, slot));
     }
+    fn follows_messages(&self) -> bool {
+        false
+    }
+    fn injected(&self, _: u64, _: u32) {}
+    fn matched(&self, _: u64, _: u32, _: MatchedBy) {}
 }
 
 impl Timeline for Seen {

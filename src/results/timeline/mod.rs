@@ -21,7 +21,7 @@ use crate::fabric::ids::NicId;
 use crate::fabric::spec::Tick;
 use crate::fabric::stats::LinkStats;
 use crate::replay::program::RankId;
-use crate::replay::{Doing, Observer, Sent, StreamOf};
+use crate::replay::{Doing, MatchedBy, Observer, Sent, StreamOf};
 use crate::run::Timeline;
 use anyhow::anyhow;
 use flitwise_formats::sink::Sink;
@@ -250,6 +250,14 @@ impl Observer for TimelineFile<'_> {
     fn delivered(&self, ps: u64, slot: u32) {
         self.see(|tracker, output| tracker.delivered(ps, slot, output));
     }
+
+    fn follows_messages(&self) -> bool {
+        false
+    }
+
+    fn injected(&self, _: u64, _: u32) {}
+
+    fn matched(&self, _: u64, _: u32, _: MatchedBy) {}
 }
 
 impl Timeline for TimelineFile<'_> {
