@@ -119,6 +119,15 @@ pub struct Problems {
 }
 
 impl Problems {
+    /// A single one.
+    #[must_use]
+    pub fn one(problem: Problem) -> Self {
+        Self {
+            first: vec![problem],
+            total: 1,
+        }
+    }
+
     /// Adds one; builds its message only if it is kept.
     pub fn add(&mut self, problem: impl FnOnce() -> Problem) {
         self.total += 1;

@@ -130,7 +130,7 @@ fn warn_of_unused_keys(experiment: &Experiment, result: &RunResult) {
             continue;
         };
         for key in &job.format_keys {
-            let uses = |format: &dyn TraceFormat| format.uses().contains(&key.setting);
+            let uses = |format: &TraceFormat| format.uses.contains(&key.setting);
             if !format_named(format).is_some_and(uses) {
                 tell(format_args!(
                     "warning: job.{number}.{} does nothing for `{}`, a trace of {format}",
@@ -147,7 +147,7 @@ fn tell_of_speeds(experiment: &Experiment, result: &RunResult) {
         let mut traces = result.traces.iter();
         let counts_flops = traces.any(|trace| {
             let format = format_named(&trace.format);
-            trace.trace == job.trace && format.is_some_and(TraceFormat::counts_flops)
+            trace.trace == job.trace && format.is_some_and(|format| format.counts_flops)
         });
         let is_given = job.format_keys.iter().any(|key| key.name == "host_speed");
         let computes = |outcome: &JobOutcome| outcome.compute_ps > 0;

@@ -13,7 +13,7 @@ use flitwise::fabric::workload::{AppQueue, Message, PacketReport, Workload};
 use flitwise::replay::background::{
     BackgroundFlow, Injection, MessageSize, NicQueueing, Rate, Sender, Target, message_units,
 };
-use flitwise::replay::program::{Action, After, Event, Op, Place, Program, RankId, StreamId};
+use flitwise::replay::program::{Action, After, Event, Listed, Op, Place, Program, RankId};
 use flitwise::replay::{IntraNode, JobSpec, NodeSpec, Replay, ReplaySpec};
 use flitwise::units::Ratio;
 use flitwise_oracles::{hierarchical, voq};
@@ -24,29 +24,9 @@ use std::ops::ControlFlow;
 /// More ticks than any run here takes.
 const TICKS: Tick = 8_000;
 
-/// Ranks with their operations, and how many were taken.
-struct InMemory(Vec<(Vec<Op>, usize)>);
-
-impl Program for InMemory {
-    fn ranks(&self) -> u32 {
-        self.0.len() as u32
-    }
-
-    fn next(&mut self, rank: RankId, _: StreamId) -> anyhow::Result<Option<Op>> {
-        let (ops, next) = &mut self.0[rank.index()];
-        *next += 1;
-        Ok(ops.get(*next - 1).cloned())
-    }
-
-    fn restart(&mut self) -> anyhow::Result<()> {
-        self.0.iter_mut().for_each(|(_, next)| *next = 0);
-        Ok(())
-    }
-}
-
 /// The pairs as a program. Message `hop` of pair `at` has the id 1000 `at` + `hop`.
-fn program(pairs: &[Pair]) -> InMemory {
-    let mut ranks = vec![(Vec::new(), 0); 2 * pairs.len()];
+fn program(pairs: &[Pair]) -> impl Program + use<> {
+    let mut ranks = vec![Vec::new(); 2 * pairs.len()];
     for (at, pair) in pairs.iter().enumerate() {
         let id = |hop: usize| (1000 * at + hop) as u64;
         for hop in 0..=pair.hops.len() {
@@ -76,10 +56,12 @@ fn program(pairs: &[Pair]) -> InMemory {
                 }
                 None => op(pair.last_ps, Action::Marker),
             };
-            ranks[2 * at + hop % 2].0.push(op);
+            ranks[2 * at + hop % 2].push(op);
         }
     }
-    InMemory(ranks)
+    Listed::new(ranks.len(), move |rank, at| {
+        ranks[rank.index()].get(at).cloned()
+    })
 }
 
 fn replay(

@@ -4,48 +4,9 @@ use std::io::{self, Write};
 
 use super::check::{Check, Checker};
 use super::reader::Reader;
-use super::record::{Comm, Dep, Header, Record, Version};
+use super::record::{Dep, Header, Record, Version};
 use super::write::Writer;
 use crate::error::{Error, ErrorKind};
-
-/// The input of a conversion. Another format than VEF becomes an input if it gives its records
-/// in this form: in program order per task, with a header that has their numbers.
-pub trait Records {
-    /// The first line.
-    fn header(&self) -> &Header;
-
-    /// The communicators, by index.
-    fn comms(&self) -> &[Comm];
-
-    /// The next record and its line; `None` after the last.
-    ///
-    /// # Errors
-    /// If the input can't be read.
-    fn next_record(&mut self) -> Result<Option<(u64, Record)>, Error>;
-
-    /// First line whose traffic bit was ignored.
-    fn ignored_traffic(&self) -> Option<u64> {
-        None
-    }
-}
-
-impl Records for Reader {
-    fn header(&self) -> &Header {
-        self.header()
-    }
-
-    fn comms(&self) -> &[Comm] {
-        self.comms()
-    }
-
-    fn next_record(&mut self) -> Result<Option<(u64, Record)>, Error> {
-        self.next_record()
-    }
-
-    fn ignored_traffic(&self) -> Option<u64> {
-        self.ignored_traffic()
-    }
-}
 
 /// The target of a conversion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -107,7 +68,7 @@ pub fn target_header(input: &Header, target: Target) -> Result<Header, ConvertEr
 /// If the input is broken, which may be known only after its last line, if the target
 /// can't express it exactly, or if the output can't be written.
 pub fn convert<W: Write>(
-    input: &mut impl Records,
+    input: &mut Reader,
     target: Target,
     out: W,
 ) -> Result<(Check, W), ConvertError> {

@@ -34,7 +34,7 @@ pub use check::{Awaited, Check, Checker, Observer, Problem, check_file, observe}
 pub use clock::Clock;
 pub use collective::{Gathering, Op, Resolved};
 pub use comms::Positions;
-pub use convert::{ConvertError, Records, Target, convert};
+pub use convert::{ConvertError, Target, convert};
 pub use info::{Collectives, Ideal, Info};
 pub use parse_error::ParseError;
 pub use parser::{Parser, Step};

@@ -11,8 +11,7 @@ use clap::{Args, Subcommand};
 use flitwise::record::{
     DIRECTORY, NAMES, OWNER, RecordError, Recorder, SESSION, Stored, is_recording_file,
 };
-use flitwise::replay::trace::TraceFormat;
-use flitwise::replay::trace::recording::Recording;
+use flitwise::replay::trace::recording::RECORDING;
 use flitwise_formats::source::Input;
 use flitwise_formats::temporary;
 use std::ffi::OsString;
@@ -180,7 +179,7 @@ fn rows(target: &Target, stored: &Stored) -> Option<String> {
     if !stored.finalised || sizes.fold(0, u64::saturating_add) > MAX_SUMMARISED {
         return None;
     }
-    let summary = Recording.summary(&Input::new(&target.path)).ok()?;
+    let summary = (RECORDING.summary)(&Input::new(&target.path)).ok()?;
     Some(info::rows(&summary))
 }
 

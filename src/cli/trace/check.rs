@@ -20,7 +20,7 @@ const SCHEMA: &str = "flitwise-trace-check-1";
 pub(super) fn run(file: &Path, json: bool) -> Result<(), CliError> {
     let trace = open(file)?;
     let (format, is_vef) = (trace.format, trace.is_vef());
-    let verdict = format.verdict(&trace.for_report()?);
+    let verdict = (format.verdict)(&trace.for_report()?);
     let verdict = verdict.map_err(|e| refused(&e))?;
     print(&if json {
         format!("{:#}\n", document(&verdict, file))
@@ -30,7 +30,7 @@ pub(super) fn run(file: &Path, json: bool) -> Result<(), CliError> {
     match verdict.errors.total {
         0 => Ok(()),
         _ if is_vef && is_something_else(file) => {
-            let [others @ .., last] = FORMATS.map(|format| format.name());
+            let [others @ .., last] = FORMATS.map(|format| format.name);
             Err(CliError::BadInput(format!(
                 "{} is no trace: it does not begin like one of {} or {last} (docs/reference/traces.md)",
                 shown(file).display(),

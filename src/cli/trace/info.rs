@@ -46,7 +46,7 @@ pub(super) fn run(args: &InfoArgs) -> Result<(), CliError> {
     }
     let trace = open(&args.file)?;
     let format = trace.format;
-    let summary = format.summary(&trace.for_report()?);
+    let summary = (format.summary)(&trace.for_report()?);
     let summary = summary.map_err(|e| refused(&e))?;
     if let Some(output) = &args.plot {
         plot::write(output, &args.file, &summary)?;

@@ -1,7 +1,7 @@
 //! The trace given to a command, whatever its format.
 
 use crate::cli::error::{CliError, bad_trace};
-use flitwise::replay::trace::vef::Vef;
+use flitwise::replay::trace::vef::VEF;
 use flitwise::replay::trace::{
     TraceFile, TraceFormat, check_input, format_of_directory, format_of_file,
 };
@@ -12,7 +12,7 @@ use std::path::Path;
 
 /// A trace, before its records.
 pub(super) struct Opened<'a> {
-    pub format: &'static dyn TraceFormat,
+    pub format: &'static TraceFormat,
     pub path: &'a Path,
     /// Its bytes; `None` if it is a directory.
     pub source: Option<Source>,
@@ -44,13 +44,13 @@ pub(super) fn open(path: &Path) -> Result<Opened<'_>, CliError> {
 impl Opened<'_> {
     /// Whether the trace is VEF, or of no known format: the reader of VEF says why.
     pub fn is_vef(&self) -> bool {
-        self.format.name() == Vef.name()
+        self.format.name == VEF.name
     }
 
     /// The trace for its summary or its verdict.
     pub fn for_report(self) -> Result<Input, CliError> {
         match self.source {
-            Some(source) if self.format.reads_once() => Ok(Input::once(source)),
+            Some(source) if self.format.reads_once => Ok(Input::once(source)),
             _ => self.repeatable(),
         }
     }

@@ -62,7 +62,7 @@ impl ReadingArgs {
 
     /// Reports the options that are for traces of other formats than `format`, the format of the trace at `path`. A
     /// speed also concerns every trace that becomes TI.
-    pub(super) fn warn_of_unused(&self, path: &Path, format: &dyn TraceFormat, becomes_ti: bool) {
+    pub(super) fn warn_of_unused(&self, path: &Path, format: &TraceFormat, becomes_ti: bool) {
         let options: [(bool, &str, Setting); 6] = [
             (
                 self.host_speed.is_some() && !becomes_ti,
@@ -88,19 +88,19 @@ impl ReadingArgs {
             (self.poll_gap.is_some(), "--poll-gap", Setting::Recorder),
         ];
         for (given, option, setting) in options {
-            if given && !format.uses().contains(&setting) {
+            if given && !format.uses.contains(&setting) {
                 tell(format_args!(
                     "warning: {option} does nothing for `{}`, a trace of {}",
                     shown(path).display(),
-                    format.name()
+                    format.name
                 ));
             }
         }
     }
 
     /// Reports the assumed speed of the ranks of the trace at `path`, if it counts flops and no option sets the speed.
-    pub(super) fn warn_of_speed(&self, path: &Path, format: &dyn TraceFormat) {
-        if format.counts_flops() && self.host_speed.is_none() {
+    pub(super) fn warn_of_speed(&self, path: &Path, format: &TraceFormat) {
+        if format.counts_flops && self.host_speed.is_none() {
             let speed = Reading::default().host_speed;
             tell(format_args!(
                 "warning: {} counts flops, and a rank is taken to do {speed} of them a second, as SimGrid's recorder counts by \

@@ -275,3 +275,39 @@ pub trait Program {
     /// If the trace cannot be read again.
     fn restart(&mut self) -> anyhow::Result<()>;
 }
+
+/// Operations in memory, one stream per rank, as a program.
+pub struct Listed<F> {
+    get: F,
+    /// By rank, how many operations were taken.
+    taken: Vec<usize>,
+}
+
+impl<F: Fn(RankId, usize) -> Option<Op>> Listed<F> {
+    /// A program of `ranks` ranks. `get` returns an operation of a rank by its number.
+    pub fn new(ranks: usize, get: F) -> Self {
+        Self {
+            get,
+            taken: vec![0; ranks],
+        }
+    }
+}
+
+impl<F: Fn(RankId, usize) -> Option<Op>> Program for Listed<F> {
+    fn ranks(&self) -> u32 {
+        self.taken.len() as u32
+    }
+
+    fn next(&mut self, rank: RankId, _: StreamId) -> anyhow::Result<Option<Op>> {
+        let Some(taken) = self.taken.get_mut(rank.index()) else {
+            return Ok(None);
+        };
+        *taken += 1;
+        Ok((self.get)(rank, *taken - 1))
+    }
+
+    fn restart(&mut self) -> anyhow::Result<()> {
+        self.taken.fill(0);
+        Ok(())
+    }
+}

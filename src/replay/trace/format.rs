@@ -12,50 +12,43 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// A format of traces.
-pub trait TraceFormat: Sync {
+pub struct TraceFormat {
     /// Its name, for messages.
-    fn name(&self) -> &'static str;
+    pub name: &'static str,
 
-    /// Whether the file at `path`, whose unpacked content begins with `head`, says that it is of this format.
-    fn probe(&self, path: &Path, head: &[u8]) -> bool;
+    /// Whether the file at this path, whose unpacked content begins like this, says that it is of this format.
+    pub probe: fn(&Path, &[u8]) -> bool,
 
-    /// Whether the directory `dir` has a trace of this format.
-    fn finds(&self, dir: &Path) -> bool {
-        let _ = dir;
-        false
-    }
+    /// Whether a directory has a trace of this format.
+    pub finds: fn(&Path) -> bool,
 
-    /// Reads and checks all of `input`.
+    /// Reads and checks all of an input.
     ///
     /// # Errors
     /// If the file can't be read or the trace is broken: the message names the file and the
     /// lines or the offsets. If the user stops the check.
-    fn check(&self, input: &Input, stop: Stop<'_>) -> anyhow::Result<Box<dyn TraceFile>>;
+    pub check: fn(&Input, Stop<'_>) -> anyhow::Result<Box<dyn TraceFile>>,
 
     /// Summarises the trace, whether or not its ranks agree.
     ///
     /// # Errors
     /// If the file can't be read or the trace is too broken for a summary.
-    fn summary(&self, input: &Input) -> anyhow::Result<Summary>;
+    pub summary: fn(&Input) -> anyhow::Result<Summary>,
 
     /// Finds all that is wrong with the trace.
     ///
     /// # Errors
     /// If the file can't be read. Errors of the trace are in the verdict.
-    fn verdict(&self, input: &Input) -> anyhow::Result<Verdict>;
+    pub verdict: fn(&Input) -> anyhow::Result<Verdict>,
 
     /// Whether summary and verdict read a stream once, from start to end, so that it need not be kept.
-    fn reads_once(&self) -> bool {
-        false
-    }
+    pub reads_once: bool,
 
     /// The settings that it uses, of those that some formats have no use for.
-    fn uses(&self) -> &'static [Setting];
+    pub uses: &'static [Setting],
 
     /// Whether computation is in flops, which take as long as [`Reading::host_speed`] says.
-    fn counts_flops(&self) -> bool {
-        false
-    }
+    pub counts_flops: bool,
 }
 
 /// A trace that checked clean. It can be replayed any number of times.

@@ -30,22 +30,22 @@ use flitwise_formats::source::Input;
 use std::path::Path;
 
 /// All formats, in the order in which a file is held against them.
-pub const FORMATS: [&dyn TraceFormat; 8] = [
-    &vef::Vef,
-    &goal::Goal,
-    &chakra::Chakra,
-    &chakra::Inspector,
-    &ti::Ti,
+pub const FORMATS: [&TraceFormat; 8] = [
+    &vef::VEF,
+    &goal::GOAL,
+    &chakra::CHAKRA,
+    &chakra::INSPECTOR,
+    &ti::TI,
     // DUMPI takes every other archive.
-    &recording::Recording,
-    &dumpi::Dumpi,
-    &otf2::Otf2,
+    &recording::RECORDING,
+    &dumpi::DUMPI,
+    &otf2::OTF2,
 ];
 
 /// The format of this [name](TraceFormat::name).
 #[must_use]
-pub fn format_named(name: &str) -> Option<&'static dyn TraceFormat> {
-    FORMATS.into_iter().find(|format| format.name() == name)
+pub fn format_named(name: &str) -> Option<&'static TraceFormat> {
+    FORMATS.into_iter().find(|format| format.name == name)
 }
 
 /// Checks the trace at `path`, in the format that its content says. A pipe or standard input, `-`,
@@ -82,7 +82,7 @@ pub fn check_file(path: &Path, stop: Stop<'_>) -> anyhow::Result<Box<dyn TraceFi
 /// # Errors
 /// As [`TraceFormat::check`], or if they do not; messages without their counterpart are [doubts](TraceFile::doubts).
 pub fn check_input(input: &Input, stop: Stop<'_>) -> anyhow::Result<Box<dyn TraceFile>> {
-    let file = format_of(input)?.check(input, stop)?;
+    let file = (format_of(input)?.check)(input, stop)?;
     let found = file.agreement(stop)?;
     if found.errors.total == found.unmatched {
         return Ok(file);
@@ -103,18 +103,20 @@ pub fn is_trace_directory(dir: &Path) -> bool {
 
 /// The format of the trace in the directory `dir`; `None` if it is no directory, or has no trace.
 #[must_use]
-pub fn format_of_directory(dir: &Path) -> Option<&'static dyn TraceFormat> {
+pub fn format_of_directory(dir: &Path) -> Option<&'static TraceFormat> {
     if !dir.is_dir() {
         return None;
     }
-    FORMATS.into_iter().find(|format| format.finds(dir))
+    FORMATS.into_iter().find(|format| (format.finds)(dir))
 }
 
 /// The format of the file at `path`, whose unpacked content begins with `head`. A file of no known format is given to
 /// VEF, whose reader says what is wrong with it.
 #[must_use]
-pub fn format_of_file(path: &Path, head: &[u8]) -> &'static dyn TraceFormat {
-    let probed = FORMATS.into_iter().find(|format| format.probe(path, head));
+pub fn format_of_file(path: &Path, head: &[u8]) -> &'static TraceFormat {
+    let probed = FORMATS
+        .into_iter()
+        .find(|format| (format.probe)(path, head));
     probed.unwrap_or(FORMATS[0])
 }
 
@@ -122,7 +124,7 @@ pub fn format_of_file(path: &Path, head: &[u8]) -> &'static dyn TraceFormat {
 ///
 /// # Errors
 /// If the file can't be read.
-pub fn format_of(input: &Input) -> anyhow::Result<&'static dyn TraceFormat> {
+pub fn format_of(input: &Input) -> anyhow::Result<&'static TraceFormat> {
     let path = input.path();
     if path.is_dir() {
         return Ok(format_of_directory(path).unwrap_or(FORMATS[0]));

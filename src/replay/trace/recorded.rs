@@ -1,13 +1,16 @@
 //! Parts of the formats that record the MPI calls of each rank: DUMPI, OTF2 and recordings.
 
-use super::{Agreement, Reading, refusal};
+use super::summary::sent;
+use super::verdict::{Count, Verdict, whole};
+use super::{Agreement, Reading, TraceFile, refusal};
 use crate::agreement::{Disagreement, Disagreements, compare};
 use crate::mpi::CommId;
 use crate::program::{Op, Program, RankId, RegionId, STOP_EVERY, StreamId};
 use anyhow::{Context, bail};
 use flitwise_base::stop::{Stop, StopEvery};
-use flitwise_formats::{Place, Problem, Problems};
+use flitwise_formats::{Error, Place, Problem, Problems};
 use hashbrown::HashSet;
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
@@ -237,5 +240,66 @@ impl<R: Recorded> Program for RecordedProgram<'_, R> {
         let all = RankId::all(self.recorded.ranks()).map(|rank| self.recorded.open(rank));
         self.ranks = all.collect::<Result<_, _>>()?;
         Ok(())
+    }
+}
+
+/// Calls that can't be replayed: how many of each kind, and the first one.
+#[derive(Debug, Default)]
+pub(super) struct Unsupported(BTreeMap<usize, (u64, String)>);
+
+impl Unsupported {
+    /// Adds `calls` calls of the kind with this number, of which `first` names the first one.
+    pub fn add(&mut self, kind: usize, calls: u64, first: impl FnOnce() -> String) {
+        self.0.entry(kind).or_insert_with(|| (0, first())).0 += calls;
+    }
+
+    /// A text for each kind that there is, of those that `kinds` describes.
+    pub fn texts(&self, kinds: &[&str]) -> Vec<String> {
+        let found = self.0.iter().filter_map(|(&kind, (count, first))| {
+            let (what, s) = (kinds.get(kind)?, if *count == 1 { "" } else { "s" });
+            Some(format!("{count} call{s} {what} (the first is {first})"))
+        });
+        found.collect()
+    }
+}
+
+/// Warns of something that concerns all of the file at `path`.
+pub(super) fn warn(verdict: &mut Verdict, path: &Path, message: &str) {
+    let problem = Problems::one(whole(path, message));
+    verdict.warnings.extend(problem);
+}
+
+/// Warns if a replay can't begin: calls that can't be replayed are no fault of the trace.
+pub(super) fn warn_of_opening(verdict: &mut Verdict, path: &Path, file: &dyn TraceFile) {
+    if let Err(e) = file.open(&Reading::default(), Stop::never()) {
+        warn(verdict, path, &format!("{e:#}"));
+    }
+}
+
+/// Adds the points on which the ranks disagree.
+pub(super) fn add_agreement(verdict: &mut Verdict, file: &dyn TraceFile) -> anyhow::Result<()> {
+    let agreement = file.agreement(Stop::never())?;
+    verdict.errors.extend(agreement.errors);
+    verdict.warnings.extend(agreement.warnings);
+    Ok(())
+}
+
+/// The number of messages and their bytes.
+pub(super) fn sent_counts(file: &dyn TraceFile) -> anyhow::Result<[Count; 2]> {
+    let (traffic, _) = sent(file, None)?;
+    Ok([
+        Count::new("messages", traffic.messages),
+        Count::new("bytes", traffic.bytes),
+    ])
+}
+
+/// The problem for which the trace at `path` is refused; an error if the trace is not at fault.
+pub(super) fn refused(path: &Path, error: anyhow::Error) -> anyhow::Result<Problem> {
+    if let Some(problem) = error.downcast_ref::<Problem>() {
+        return Ok(problem.clone());
+    }
+    match error.downcast_ref::<Error>() {
+        Some(e) if e.is_full_disk() => Err(error),
+        _ => Ok(whole(path, &format!("{error:#}"))),
     }
 }

@@ -35,7 +35,7 @@ const SETS: [&str; 8] = [
 /// A trace that checks clean rank by rank; the ranks need not agree.
 fn checked(path: &Path) -> Box<dyn TraceFile> {
     let input = Input::new(path);
-    let checked = format_of(&input).unwrap().check(&input, Stop::never());
+    let checked = (format_of(&input).unwrap().check)(&input, Stop::never());
     checked.unwrap_or_else(|e| panic!("{}: {e:#}", path.display()))
 }
 

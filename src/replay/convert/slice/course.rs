@@ -7,42 +7,11 @@ use super::super::ideal::{self, Calcs, Course};
 use super::super::{endless, to_vef};
 use super::Step;
 use crate::mpi::{Call, CommId, RequestId};
-use crate::program::{Op, Program, RankId, StreamId};
+use crate::program::{Listed, Op, RankId};
 use crate::trace::TraceFile;
 use anyhow::{Context, anyhow};
 use hashbrown::HashMap;
 use std::path::Path;
-
-/// Operations as a program.
-struct Listed<'a> {
-    ranks: &'a [Vec<Step>],
-    /// By rank, how many it has made.
-    made: Vec<usize>,
-}
-
-impl Program for Listed<'_> {
-    fn ranks(&self) -> u32 {
-        self.ranks.len() as u32
-    }
-
-    fn next(&mut self, rank: RankId, _: StreamId) -> anyhow::Result<Option<Op>> {
-        let (steps, made) = (
-            self.ranks.get(rank.index()),
-            self.made.get_mut(rank.index()),
-        );
-        let Some((steps, made)) = steps.zip(made) else {
-            return Ok(None);
-        };
-        let step = steps.get(*made);
-        *made += 1;
-        Ok(step.map(|step| step.op.clone()))
-    }
-
-    fn restart(&mut self) -> anyhow::Result<()> {
-        self.made.fill(0);
-        Ok(())
-    }
-}
 
 /// A message that a receive takes.
 pub struct Taken {
@@ -68,8 +37,8 @@ impl Timed {
         calcs: Calcs,
     ) -> anyhow::Result<Self> {
         let mut losses = Losses::default();
-        let made = vec![0; ranks.len()];
-        let mut listed = Listed { ranks, made };
+        let op = |rank: RankId, at: usize| Some(ranks.get(rank.index())?.get(at)?.op.clone());
+        let mut listed = Listed::new(ranks.len(), op);
         let (graph, firsts) = from_program::graph(&mut listed, name, Marks::All, &mut losses)?;
         // As VEF has them: collectives that it lacks are as fast as their messages.
         let kept = to_vef::kept(&graph, &mut losses);

@@ -7,7 +7,7 @@ use super::goal::{GoalProgram, InOrder, Scheduled};
 use super::recorded::Comparison;
 use super::{HOST_SPEED, refusal};
 use crate::program::{Program, RankId};
-use crate::trace::{Agreement, Reading, Setting, Summary, TraceFile, TraceFormat, Verdict};
+use crate::trace::{Agreement, Reading, Setting, TraceFile, TraceFormat};
 use anyhow::bail;
 use flitwise_base::stop::Stop;
 use flitwise_base::units::counted;
@@ -19,76 +19,36 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Chakra, as protocol buffers or JSON.
-pub struct Chakra;
-
-impl TraceFormat for Chakra {
-    fn name(&self) -> &'static str {
-        CHAKRA.name
-    }
-
-    fn probe(&self, path: &Path, head: &[u8]) -> bool {
-        Set::probe(path, head)
-    }
-
-    fn finds(&self, dir: &Path) -> bool {
-        Set::is_directory(dir)
-    }
-
-    fn check(&self, input: &Input, stop: Stop<'_>) -> anyhow::Result<Box<dyn TraceFile>> {
-        check(&CHAKRA, input, stop)
-    }
-
-    fn summary(&self, input: &Input) -> anyhow::Result<Summary> {
-        summary::summary(&CHAKRA, input)
-    }
-
-    fn verdict(&self, input: &Input) -> anyhow::Result<Verdict> {
-        summary::verdict(&CHAKRA, input)
-    }
-
-    fn uses(&self) -> &'static [Setting] {
-        &[
-            Setting::Calls,
-            Setting::Collectives,
-            Setting::HostSpeed,
-            Setting::OrderStreams,
-            Setting::Channels,
-        ]
-    }
-}
+pub const CHAKRA: TraceFormat = TraceFormat {
+    name: CHAKRA_FORM.name,
+    probe: Set::probe,
+    finds: Set::is_directory,
+    check: |input, stop| check(&CHAKRA_FORM, input, stop),
+    summary: |input| summary::summary(&CHAKRA_FORM, input),
+    verdict: |input| summary::verdict(&CHAKRA_FORM, input),
+    reads_once: false,
+    uses: &[
+        Setting::Calls,
+        Setting::Collectives,
+        Setting::HostSpeed,
+        Setting::OrderStreams,
+        Setting::Channels,
+    ],
+    counts_flops: false,
+};
 
 /// Logs of NCCL Inspector.
-pub struct Inspector;
-
-impl TraceFormat for Inspector {
-    fn name(&self) -> &'static str {
-        INSPECTOR.name
-    }
-
-    fn probe(&self, _: &Path, head: &[u8]) -> bool {
-        inspector::probe(head)
-    }
-
-    fn finds(&self, dir: &Path) -> bool {
-        inspector::is_directory(dir)
-    }
-
-    fn check(&self, input: &Input, stop: Stop<'_>) -> anyhow::Result<Box<dyn TraceFile>> {
-        check(&INSPECTOR, input, stop)
-    }
-
-    fn summary(&self, input: &Input) -> anyhow::Result<Summary> {
-        summary::summary(&INSPECTOR, input)
-    }
-
-    fn verdict(&self, input: &Input) -> anyhow::Result<Verdict> {
-        summary::verdict(&INSPECTOR, input)
-    }
-
-    fn uses(&self) -> &'static [Setting] {
-        &[Setting::Calls, Setting::Collectives, Setting::Channels]
-    }
-}
+pub const INSPECTOR: TraceFormat = TraceFormat {
+    name: INSPECTOR_FORM.name,
+    probe: |_, head| inspector::probe(head),
+    finds: inspector::is_directory,
+    check: |input, stop| check(&INSPECTOR_FORM, input, stop),
+    summary: |input| summary::summary(&INSPECTOR_FORM, input),
+    verdict: |input| summary::verdict(&INSPECTOR_FORM, input),
+    reads_once: false,
+    uses: &[Setting::Calls, Setting::Collectives, Setting::Channels],
+    counts_flops: false,
+};
 
 /// A format whose traces have such nodes.
 struct Form {
@@ -97,12 +57,12 @@ struct Form {
     find: fn(&Input, Stop<'_>) -> Result<Set, flitwise_formats::Error>,
 }
 
-const CHAKRA: Form = Form {
+const CHAKRA_FORM: Form = Form {
     name: "Chakra",
     find: Set::of_input,
 };
 
-const INSPECTOR: Form = Form {
+const INSPECTOR_FORM: Form = Form {
     name: "NCCL Inspector",
     find: inspector::read,
 };
@@ -118,16 +78,9 @@ impl Form {
 fn check(form: &Form, input: &Input, stop: Stop<'_>) -> anyhow::Result<Box<dyn TraceFile>> {
     let (set, trace) = match form.read(input, stop)? {
         Ok(read) => read,
-        Err(problem) => bail!(refusal(&one(problem))),
+        Err(problem) => bail!(refusal(&Problems::one(problem))),
     };
     Ok(Box::new(ChakraFile::new(form, input, set, trace)?))
-}
-
-fn one(problem: Problem) -> Problems {
-    Problems {
-        total: 1,
-        first: vec![problem],
-    }
 }
 
 /// A trace that checked clean.

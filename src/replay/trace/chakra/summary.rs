@@ -1,6 +1,6 @@
 //! Summary of a Chakra trace, and verdict on it.
 
-use super::{ChakraFile, Form, one};
+use super::{ChakraFile, Form};
 use crate::trace::TraceFile;
 use crate::trace::goal::contents;
 use crate::trace::summary::{Computation, Summary, bytes, keys, messages};
@@ -8,6 +8,7 @@ use crate::trace::verdict::{Count, Verdict};
 use anyhow::bail;
 use flitwise_base::stop::Stop;
 use flitwise_base::units::{human_bytes, human_count, human_time};
+use flitwise_formats::Problems;
 use flitwise_formats::chakra::Trace;
 use flitwise_formats::source::Input;
 use flitwise_formats::traffic::Traffic;
@@ -108,7 +109,7 @@ pub(super) fn verdict(form: &Form, input: &Input) -> anyhow::Result<Verdict> {
         Ok(read) => read,
         Err(problem) => {
             return Ok(Verdict {
-                errors: one(problem),
+                errors: Problems::one(problem),
                 ..Verdict::default()
             });
         }

@@ -20,9 +20,7 @@ use crate::program::{Program, RankId};
 use crate::trace::recorded::{
     Cancelled, Comparison, RecordedProgram, check_communication, check_unsupported,
 };
-use crate::trace::{
-    Agreement, ComputeTime, Reading, Setting, Summary, TraceFile, TraceFormat, Verdict, refusal,
-};
+use crate::trace::{Agreement, ComputeTime, Reading, Setting, TraceFile, TraceFormat, refusal};
 use anyhow::{Context, bail};
 use flitwise_base::stop::Stop;
 use flitwise_formats::dumpi::{Check, Odd, Record, Set, check_seen};
@@ -34,72 +32,56 @@ use std::sync::Arc;
 use survey::{Known, Survey};
 
 /// DUMPI.
-pub struct Dumpi;
+pub const DUMPI: TraceFormat = TraceFormat {
+    name: "DUMPI",
+    probe: |_, head| Set::probe(head),
+    finds: Set::is_directory,
+    check,
+    summary: summary::summary,
+    verdict: verdict::verdict,
+    reads_once: false,
+    uses: &[
+        Setting::Calls,
+        Setting::Collectives,
+        Setting::ComputeTime,
+        Setting::Recorder,
+    ],
+    counts_flops: false,
+};
 
-impl TraceFormat for Dumpi {
-    fn name(&self) -> &'static str {
-        "DUMPI"
-    }
-
-    fn probe(&self, _: &Path, head: &[u8]) -> bool {
-        Set::probe(head)
-    }
-
-    fn finds(&self, dir: &Path) -> bool {
-        Set::is_directory(dir)
-    }
-
-    fn check(&self, input: &Input, stop: Stop<'_>) -> anyhow::Result<Box<dyn TraceFile>> {
-        let set = Set::of_input(input, stop)?;
-        let path = || set.path().display().to_string();
-        let mut survey = Survey::default();
-        let mut full = false;
-        let mut see = |rank, record: &Record<'_>| {
-            full = full || survey.is_full();
-            if !full {
-                survey.see(rank, record);
-            }
-        };
-        let check = check_seen(&set, &mut see, stop)?;
-        if !check.is_clean() {
-            let errors = verdict::located(&set, &check.errors, check.error_total);
-            bail!(refusal(&errors));
+fn check(input: &Input, stop: Stop<'_>) -> anyhow::Result<Box<dyn TraceFile>> {
+    let set = Set::of_input(input, stop)?;
+    let path = || set.path().display().to_string();
+    let mut survey = Survey::default();
+    let mut full = false;
+    let mut see = |rank, record: &Record<'_>| {
+        full = full || survey.is_full();
+        if !full {
+            survey.see(rank, record);
         }
-        if full {
-            bail!(
-                "{}: makes too many communicators, or posts too many receives from anyone, to follow them",
-                path()
-            );
-        }
-        let known = survey.finish(set.ranks());
-        let known = known.map_err(|problem| anyhow::Error::new(problem.of(&set)))?;
-        let mut found = remarks(&check);
-        found.extend(verdict::polls_left_out(&set)?);
-        Ok(Box::new(DumpiFile {
-            given: input.path().to_owned(),
-            set: Arc::new(set),
-            remarks: found,
-            known: Arc::new(known),
-            compared: Comparison::default(),
-        }))
+    };
+    let check = check_seen(&set, &mut see, stop)?;
+    if !check.is_clean() {
+        let errors = verdict::located(&set, &check.errors, check.error_total);
+        bail!(refusal(&errors));
     }
-
-    fn summary(&self, input: &Input) -> anyhow::Result<Summary> {
-        summary::summary(input)
+    if full {
+        bail!(
+            "{}: makes too many communicators, or posts too many receives from anyone, to follow them",
+            path()
+        );
     }
-
-    fn verdict(&self, input: &Input) -> anyhow::Result<Verdict> {
-        verdict::verdict(input)
-    }
-
-    fn uses(&self) -> &'static [Setting] {
-        &[
-            Setting::Calls,
-            Setting::Collectives,
-            Setting::ComputeTime,
-            Setting::Recorder,
-        ]
-    }
+    let known = survey.finish(set.ranks());
+    let known = known.map_err(|problem| anyhow::Error::new(problem.of(&set)))?;
+    let mut found = remarks(&check);
+    found.extend(verdict::polls_left_out(&set)?);
+    Ok(Box::new(DumpiFile {
+        given: input.path().to_owned(),
+        set: Arc::new(set),
+        remarks: found,
+        known: Arc::new(known),
+        compared: Comparison::default(),
+    }))
 }
 
 /// A trace that checked clean.
@@ -168,7 +150,7 @@ impl DumpiFile {
 
 impl TraceFile for DumpiFile {
     fn format(&self) -> &'static str {
-        Dumpi.name()
+        DUMPI.name
     }
 
     fn ranks(&self) -> u32 {
@@ -180,7 +162,7 @@ impl TraceFile for DumpiFile {
     }
 
     fn unsupported(&self) -> Vec<String> {
-        self.known.unsupported.kinds()
+        self.known.unsupported.texts(&unsupported::KINDS)
     }
 
     fn file_of(&self, rank: RankId) -> Option<&Path> {

@@ -1,8 +1,8 @@
 //! Summary of a DUMPI trace.
 
-use super::Dumpi;
+use super::DUMPI;
+use crate::trace::ComputeTime;
 use crate::trace::summary::{Computation, Summary, bytes, counts, keys, messages, sent};
-use crate::trace::{ComputeTime, TraceFormat};
 use flitwise_base::stop::Stop;
 use flitwise_base::units::{human_count, human_time};
 use flitwise_formats::dumpi::info::RankInfo;
@@ -15,7 +15,7 @@ pub(super) fn summary(input: &Input) -> anyhow::Result<Summary> {
     let set = Set::of_input(input, Stop::never())?;
     let info = Info::read(&set)?;
     // The ranks need not agree.
-    let file = Dumpi.check(input, Stop::never())?;
+    let file = (DUMPI.check)(input, Stop::never())?;
     let (traffic, _) = sent(&*file, None)?;
     let clocks = [ComputeTime::Wall, ComputeTime::Cpu];
     let by_clock = clocks.map(|clock| Some(sent(&*file, Some(clock)).ok()?.1));

@@ -4,7 +4,8 @@ use super::collective::says_enough_between;
 use super::communicators::{Constructed, resolve};
 use super::history::{Construction, Event, History};
 use super::outcomes::{Lookup, Outcomes};
-use super::unsupported::{Unsupported, UnsupportedKind, kind_of};
+use super::unsupported::{UnsupportedKind, kind_of};
+use crate::trace::recorded::Unsupported;
 use flitwise_formats::dumpi::handle::ANY_SOURCE;
 use flitwise_formats::dumpi::{Call, Comm, Problem, Record};
 use flitwise_formats::limits::{MAX_CONSTRUCTIONS, MAX_OUTCOMES};
@@ -57,11 +58,9 @@ impl Survey {
         self.without_wall += u64::from(record.wall.is_none());
         self.without_cpu += u64::from(record.cpu.is_none());
         if let Some(kind) = self.rank.unsupported(&record.call) {
-            self.unsupported.add(kind, || Problem {
-                rank,
-                offset: record.offset,
-                within: Some(record.call.function().name()),
-                message: String::new(),
+            self.unsupported.add(kind as usize, 1, || {
+                let function = record.call.function().name();
+                format!("{function} of rank {rank} at byte {}", record.offset)
             });
         } else {
             self.communication += u64::from(communicates(&record.call));

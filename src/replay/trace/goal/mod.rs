@@ -13,50 +13,37 @@ pub(super) use summary::contents;
 
 use super::refusal;
 use crate::program::Program;
-use crate::trace::{Reading, Setting, Summary, TraceFile, TraceFormat, Verdict};
+use crate::trace::{Reading, Setting, TraceFile, TraceFormat};
 use anyhow::bail;
 use flitwise_base::stop::Stop;
 use flitwise_formats::goal::{Schedule, check_input, probe};
 use flitwise_formats::source::Input;
-use std::path::Path;
 
 /// GOAL, as text or binary.
-pub struct Goal;
+pub const GOAL: TraceFormat = TraceFormat {
+    name: "GOAL",
+    probe: |_, head| probe(head).is_some(),
+    finds: |_| false,
+    check,
+    summary: |input| Ok(summary::summary(input)?),
+    verdict: |input| Ok(summary::verdict(input)?),
+    reads_once: false,
+    uses: &[Setting::Calls],
+    counts_flops: false,
+};
 
-impl TraceFormat for Goal {
-    fn name(&self) -> &'static str {
-        "GOAL"
-    }
-
-    fn probe(&self, _: &Path, head: &[u8]) -> bool {
-        probe(head).is_some()
-    }
-
-    fn check(&self, input: &Input, stop: Stop<'_>) -> anyhow::Result<Box<dyn TraceFile>> {
-        let (check, schedule) = check_input(input, stop)?;
-        let (Some(schedule), true) = (schedule, check.is_clean()) else {
-            bail!(refusal(&check.errors));
-        };
-        let info = check.info;
-        Ok(Box::new(GoalFile {
-            schedule,
-            cpus: info.cpus,
-            remarks: info.remarks(),
-            operations: info.sends + info.recvs + info.calcs,
-        }))
-    }
-
-    fn summary(&self, input: &Input) -> anyhow::Result<Summary> {
-        Ok(summary::summary(input)?)
-    }
-
-    fn verdict(&self, input: &Input) -> anyhow::Result<Verdict> {
-        Ok(summary::verdict(input)?)
-    }
-
-    fn uses(&self) -> &'static [Setting] {
-        &[Setting::Calls]
-    }
+fn check(input: &Input, stop: Stop<'_>) -> anyhow::Result<Box<dyn TraceFile>> {
+    let (check, schedule) = check_input(input, stop)?;
+    let (Some(schedule), true) = (schedule, check.is_clean()) else {
+        bail!(refusal(&check.errors));
+    };
+    let info = check.info;
+    Ok(Box::new(GoalFile {
+        schedule,
+        cpus: info.cpus,
+        remarks: info.remarks(),
+        operations: info.sends + info.recvs + info.calcs,
+    }))
 }
 
 /// A schedule that checked clean.
@@ -69,7 +56,7 @@ struct GoalFile {
 
 impl TraceFile for GoalFile {
     fn format(&self) -> &'static str {
-        Goal.name()
+        GOAL.name
     }
 
     fn ranks(&self) -> u32 {

@@ -14,9 +14,7 @@ mod tests;
 
 use crate::program::{Program, RankId};
 use crate::trace::recorded::{Comparison, RecordedProgram, check_communication, check_unsupported};
-use crate::trace::{
-    Agreement, Reading, Setting, Summary, TraceFile, TraceFormat, Verdict, refusal,
-};
+use crate::trace::{Agreement, Reading, Setting, TraceFile, TraceFormat, refusal};
 use anyhow::{Context, anyhow, bail};
 use flitwise_base::stop::Stop;
 use flitwise_formats::otf2::{Archive, Check, Stamped, check_seen};
@@ -27,40 +25,24 @@ use std::sync::Arc;
 use survey::{Known, Survey};
 
 /// OTF2.
-pub struct Otf2;
+pub const OTF2: TraceFormat = TraceFormat {
+    name: "OTF2",
+    probe: |_, head| Archive::probe(head),
+    finds: Archive::is_directory,
+    check,
+    summary: summary::summary,
+    verdict: summary::verdict,
+    reads_once: false,
+    uses: &[Setting::Calls, Setting::Collectives, Setting::Recorder],
+    counts_flops: false,
+};
 
-impl TraceFormat for Otf2 {
-    fn name(&self) -> &'static str {
-        "OTF2"
+fn check(input: &Input, stop: Stop<'_>) -> anyhow::Result<Box<dyn TraceFile>> {
+    let examined = Examined::of(input, stop)?;
+    if !examined.check.is_clean() {
+        bail!(refusal(&examined.check.errors));
     }
-
-    fn probe(&self, _: &Path, head: &[u8]) -> bool {
-        Archive::probe(head)
-    }
-
-    fn finds(&self, dir: &Path) -> bool {
-        Archive::is_directory(dir)
-    }
-
-    fn check(&self, input: &Input, stop: Stop<'_>) -> anyhow::Result<Box<dyn TraceFile>> {
-        let examined = Examined::of(input, stop)?;
-        if !examined.check.is_clean() {
-            bail!(refusal(&examined.check.errors));
-        }
-        Ok(Box::new(examined.file()?))
-    }
-
-    fn summary(&self, input: &Input) -> anyhow::Result<Summary> {
-        summary::summary(input)
-    }
-
-    fn verdict(&self, input: &Input) -> anyhow::Result<Verdict> {
-        summary::verdict(input)
-    }
-
-    fn uses(&self) -> &'static [Setting] {
-        &[Setting::Calls, Setting::Collectives, Setting::Recorder]
-    }
+    Ok(Box::new(examined.file()?))
 }
 
 /// An archive, what a check of it says, and the facts that a replay needs.
@@ -158,7 +140,7 @@ struct Otf2File {
 
 impl TraceFile for Otf2File {
     fn format(&self) -> &'static str {
-        Otf2.name()
+        OTF2.name
     }
 
     fn ranks(&self) -> u32 {

@@ -1,17 +1,16 @@
 //! Summary of an OTF2 archive, and verdict on it.
 
 use super::{Examined, Otf2File};
-use crate::trace::summary::{
-    Computation, Summary, bytes, counts, keys, messages, sent, sent_by_region,
-};
+use crate::trace::recorded::{add_agreement, sent_counts, warn, warn_of_opening};
+use crate::trace::summary::{Computation, Summary, bytes, counts, keys, messages, sent_by_region};
 use crate::trace::verdict::{Count, Verdict, whole};
-use crate::trace::{Reading, TraceFile, refusal};
+use crate::trace::{TraceFile, refusal};
 use anyhow::bail;
 use flitwise_base::stop::Stop;
 use flitwise_base::units::{human_count, human_time};
+use flitwise_formats::Problems;
 use flitwise_formats::otf2::Check;
 use flitwise_formats::source::Input;
-use flitwise_formats::{Problem, Problems};
 use serde_json::{Map, Value, json};
 
 pub(super) fn summary(input: &Input) -> anyhow::Result<Summary> {
@@ -102,7 +101,7 @@ pub(super) fn verdict(input: &Input) -> anyhow::Result<Verdict> {
         Count::new("events", check.counts.events),
     ];
     match &examined.known {
-        Err(problem) => verdict.errors.extend(one(whole(path, problem))),
+        Err(problem) => (verdict.errors).extend(Problems::one(whole(path, problem))),
         Ok(_) if !check.is_clean() => verdict.warnings = check.warnings.clone(),
         Ok(_) => compare(&examined.file()?, &mut verdict, &mut counts)?,
     }
@@ -113,26 +112,11 @@ pub(super) fn verdict(input: &Input) -> anyhow::Result<Verdict> {
 /// Adds the points on which the ranks disagree, and what a replay leaves out.
 fn compare(file: &Otf2File, verdict: &mut Verdict, counts: &mut Vec<Count>) -> anyhow::Result<()> {
     let path = file.archive.path();
-    // Calls that can't be replayed are no fault of the trace.
-    if let Err(e) = file.open(&Reading::default(), Stop::never()) {
-        let problem = whole(path, &format!("{e:#}"));
-        verdict.warnings.extend(one(problem));
-    }
+    warn_of_opening(verdict, path, file);
     for remark in file.remarks() {
-        verdict.warnings.extend(one(whole(path, &remark)));
+        warn(verdict, path, &remark);
     }
-    let agreement = file.agreement(Stop::never())?;
-    verdict.errors.extend(agreement.errors);
-    verdict.warnings.extend(agreement.warnings);
-    let (traffic, _) = sent(file, None)?;
-    counts.push(Count::new("messages", traffic.messages));
-    counts.push(Count::new("bytes", traffic.bytes));
+    add_agreement(verdict, file)?;
+    counts.extend(sent_counts(file)?);
     Ok(())
-}
-
-fn one(problem: Problem) -> Problems {
-    Problems {
-        first: vec![problem],
-        total: 1,
-    }
 }

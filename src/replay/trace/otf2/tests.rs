@@ -1,13 +1,13 @@
 //! Archives of the corpus as operations: which calls, with which peers, sizes and computation.
 
-use super::Otf2;
+use super::OTF2;
 use crate::mpi::{Call, RequestId, SendMode, Tag, Until};
 use crate::program::{
     Action, AlltoallBlocks, CollectiveKind, Contribution, Op, RankId, RegionId, RootedBlocks,
     StreamId,
 };
 use crate::trace::summary::sent;
-use crate::trace::{Reading, TraceFile, TraceFormat, check_file};
+use crate::trace::{Reading, TraceFile, check_file};
 use flitwise_base::stop::Stop;
 use flitwise_formats::source::Input;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ fn corpus(name: &str) -> PathBuf {
 
 fn file(name: &str) -> Box<dyn TraceFile> {
     let input = Input::new(&corpus(name));
-    Otf2.check(&input, Stop::never()).unwrap()
+    (OTF2.check)(&input, Stop::never()).unwrap()
 }
 
 fn operations(file: &dyn TraceFile, reading: &Reading) -> Vec<Vec<Op>> {

@@ -22,9 +22,7 @@ use crate::program::{Program, RankId};
 use crate::trace::recorded::{
     Cancelled, Comparison, RecordedProgram, check_communication, check_unsupported,
 };
-use crate::trace::{
-    Agreement, ComputeTime, Reading, Setting, Summary, TraceFile, TraceFormat, Verdict, refusal,
-};
+use crate::trace::{Agreement, ComputeTime, Reading, Setting, TraceFile, TraceFormat, refusal};
 use anyhow::bail;
 use clock::Clock;
 use cut::Cut;
@@ -39,42 +37,22 @@ use std::sync::{Arc, OnceLock};
 use survey::{Known, survey};
 
 /// Recordings, whose streams begin with `FLITREC`.
-pub struct Recording;
-
-impl TraceFormat for Recording {
-    fn name(&self) -> &'static str {
-        "FLITREC"
-    }
-
-    fn probe(&self, path: &Path, head: &[u8]) -> bool {
-        Set::probe(path, head)
-    }
-
-    fn finds(&self, dir: &Path) -> bool {
-        Set::is_directory(dir)
-    }
-
-    fn check(&self, input: &Input, stop: Stop<'_>) -> anyhow::Result<Box<dyn TraceFile>> {
-        Ok(Box::new(RecordingFile::open(input, stop)?))
-    }
-
-    fn summary(&self, input: &Input) -> anyhow::Result<Summary> {
-        summary::summary(input)
-    }
-
-    fn verdict(&self, input: &Input) -> anyhow::Result<Verdict> {
-        verdict::verdict(input)
-    }
-
-    fn uses(&self) -> &'static [Setting] {
-        &[
-            Setting::Calls,
-            Setting::Collectives,
-            Setting::ComputeTime,
-            Setting::Recorder,
-        ]
-    }
-}
+pub const RECORDING: TraceFormat = TraceFormat {
+    name: "FLITREC",
+    probe: Set::probe,
+    finds: Set::is_directory,
+    check: |input, stop| Ok(Box::new(RecordingFile::open(input, stop)?)),
+    summary: summary::summary,
+    verdict: verdict::verdict,
+    reads_once: false,
+    uses: &[
+        Setting::Calls,
+        Setting::Collectives,
+        Setting::ComputeTime,
+        Setting::Recorder,
+    ],
+    counts_flops: false,
+};
 
 /// A recording that checked clean.
 struct RecordingFile {
@@ -196,7 +174,7 @@ impl RecordingFile {
 
 impl TraceFile for RecordingFile {
     fn format(&self) -> &'static str {
-        Recording.name()
+        RECORDING.name
     }
 
     fn ranks(&self) -> u32 {
@@ -212,7 +190,7 @@ impl TraceFile for RecordingFile {
     }
 
     fn unsupported(&self) -> Vec<String> {
-        self.known.unsupported.kinds()
+        self.known.unsupported.texts(&unsupported::KINDS)
     }
 
     fn regions(&self) -> &[Arc<str>] {

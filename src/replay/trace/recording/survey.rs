@@ -2,9 +2,11 @@
 
 use super::communicators::Comms;
 use super::outcomes::{Lookup, Outcomes};
-use super::unsupported::{Unsupported, UnsupportedKind};
+use super::unsupported::UnsupportedKind;
 use crate::program::RankId;
+use crate::trace::recorded::Unsupported;
 use crate::trace::regions::Regions;
+use flitwise_base::quote::cut;
 use flitwise_base::stop::Stop;
 use flitwise_formats::limits::MAX_OUTCOMES;
 use flitwise_formats::recording::{
@@ -163,7 +165,11 @@ impl Known {
                         if let Some(kind) =
                             UnsupportedKind::of(&record.call, comm.map(|comm| &**comm))
                         {
-                            self.unsupported.add(kind, rank, record);
+                            let first = || {
+                                let name = cut(&record.function.name);
+                                format!("{name} of rank {rank} at byte {}", record.offset)
+                            };
+                            self.unsupported.add(kind as usize, record.repeats, first);
                             let counted = u64::from(communicates(&record.call));
                             self.communication = self.communication.saturating_sub(counted);
                         }

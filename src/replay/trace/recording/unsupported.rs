@@ -2,7 +2,7 @@
 
 use super::collective::contribution;
 use super::communicators::Comm;
-use flitwise_formats::recording::{Call, Collective, Outside, Record};
+use flitwise_formats::recording::{Call, Collective, Outside};
 
 /// The reason why a call can't be replayed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,7 +16,8 @@ pub(super) enum UnsupportedKind {
     BetweenGroups,
 }
 
-const KINDS: [&str; 6] = [
+/// The calls of each kind.
+pub(super) const KINDS: [&str; 6] = [
     "of one-sided communication",
     "that read or write files",
     "that start or meet other processes",
@@ -48,36 +49,4 @@ impl UnsupportedKind {
 
 fn says_enough(collective: &Collective<'_>, comm: Option<&Comm>) -> bool {
     comm.is_some_and(|comm| contribution(collective, comm).is_some())
-}
-
-/// The number of calls of each kind, and the place of the first.
-#[derive(Debug, Default)]
-pub(super) struct Unsupported {
-    found: [Option<(u64, String)>; KINDS.len()],
-}
-
-impl Unsupported {
-    pub fn add(&mut self, kind: UnsupportedKind, rank: u32, record: &Record<'_>) {
-        if let Some(found) = self.found.get_mut(kind as usize) {
-            let first = || {
-                let name = flitwise_base::quote::cut(&record.function.name);
-                (
-                    0,
-                    format!("{name} of rank {rank} at byte {}", record.offset),
-                )
-            };
-            found.get_or_insert_with(first).0 += record.repeats;
-        }
-    }
-
-    /// A text for each kind that there is.
-    pub fn kinds(&self) -> Vec<String> {
-        let kinds = KINDS.iter().zip(&self.found);
-        let found = kinds.filter_map(|(what, found)| {
-            let (count, first) = found.as_ref()?;
-            let s = if *count == 1 { "" } else { "s" };
-            Some(format!("{count} call{s} {what} (the first is {first})"))
-        });
-        found.collect()
-    }
 }

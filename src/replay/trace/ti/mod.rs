@@ -8,7 +8,7 @@ pub use program::TiProgram;
 
 use super::refusal;
 use crate::program::{Program, RankId};
-use crate::trace::{Reading, Setting, Summary, TraceFile, TraceFormat, Verdict};
+use crate::trace::{Reading, Setting, TraceFile, TraceFormat};
 use anyhow::bail;
 use flitwise_base::stop::Stop;
 use flitwise_formats::source::Input;
@@ -16,49 +16,29 @@ use flitwise_formats::ti::{Trace, check_input, is_folder, probe};
 use std::path::{Path, PathBuf};
 
 /// TI.
-pub struct Ti;
+pub const TI: TraceFormat = TraceFormat {
+    name: "TI",
+    probe: |path, head| probe(path, head).is_some(),
+    finds: is_folder,
+    check,
+    summary: |input| Ok(summary::summary(input)?),
+    verdict: |input| Ok(summary::verdict(input)?),
+    reads_once: false,
+    uses: &[Setting::Calls, Setting::Collectives, Setting::HostSpeed],
+    counts_flops: true,
+};
 
-impl TraceFormat for Ti {
-    fn name(&self) -> &'static str {
-        "TI"
-    }
-
-    fn probe(&self, path: &Path, head: &[u8]) -> bool {
-        probe(path, head).is_some()
-    }
-
-    fn finds(&self, dir: &Path) -> bool {
-        is_folder(dir)
-    }
-
-    fn check(&self, input: &Input, stop: Stop<'_>) -> anyhow::Result<Box<dyn TraceFile>> {
-        let (check, trace) = check_input(input, stop)?;
-        let (Some(trace), true) = (trace, check.is_clean()) else {
-            bail!(refusal(&check.errors));
-        };
-        Ok(Box::new(TiFile {
-            trace,
-            given: input.path().to_owned(),
-            operations: check.info.actions,
-            remarks: check.remarks,
-        }))
-    }
-
-    fn summary(&self, input: &Input) -> anyhow::Result<Summary> {
-        Ok(summary::summary(input)?)
-    }
-
-    fn verdict(&self, input: &Input) -> anyhow::Result<Verdict> {
-        Ok(summary::verdict(input)?)
-    }
-
-    fn counts_flops(&self) -> bool {
-        true
-    }
-
-    fn uses(&self) -> &'static [Setting] {
-        &[Setting::Calls, Setting::Collectives, Setting::HostSpeed]
-    }
+fn check(input: &Input, stop: Stop<'_>) -> anyhow::Result<Box<dyn TraceFile>> {
+    let (check, trace) = check_input(input, stop)?;
+    let (Some(trace), true) = (trace, check.is_clean()) else {
+        bail!(refusal(&check.errors));
+    };
+    Ok(Box::new(TiFile {
+        trace,
+        given: input.path().to_owned(),
+        operations: check.info.actions,
+        remarks: check.remarks,
+    }))
 }
 
 /// A trace that checked clean.
@@ -72,7 +52,7 @@ struct TiFile {
 
 impl TraceFile for TiFile {
     fn format(&self) -> &'static str {
-        Ti.name()
+        TI.name
     }
 
     fn ranks(&self) -> u32 {

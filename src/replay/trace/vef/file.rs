@@ -3,7 +3,7 @@
 use super::{Lines, VefProgram, summary};
 use crate::program::Program;
 use crate::trace::kept::Kept;
-use crate::trace::{Reading, Setting, Summary, TraceFile, TraceFormat, Verdict};
+use crate::trace::{Reading, Setting, TraceFile, TraceFormat};
 use anyhow::bail;
 use flitwise_base::stop::Stop;
 use flitwise_formats::source::Input;
@@ -18,63 +18,47 @@ const MAX_KEPT: u64 = 500_000;
 const QUOTED: usize = 5;
 
 /// VEF and VEF3.
-pub struct Vef;
+pub const VEF: TraceFormat = TraceFormat {
+    name: "VEF",
+    probe: |_, head| head.starts_with(b"VEF"),
+    finds: |_| false,
+    check,
+    summary: |input| Ok(summary::summary(input)?),
+    verdict: |input| Ok(summary::verdict(input)?),
+    reads_once: true,
+    uses: &[Setting::Collectives],
+    counts_flops: false,
+};
 
-impl TraceFormat for Vef {
-    fn name(&self) -> &'static str {
-        "VEF"
+fn check(input: &Input, stop: Stop<'_>) -> anyhow::Result<Box<dyn TraceFile>> {
+    let mut reader = Reader::of(input.open()?)?;
+    let comms = reader.comms().to_vec();
+    let header = reader.header();
+    let ps_per_unit = header.ps_per_unit;
+    let announced = header.messages.saturating_add(header.members);
+    let keep = Keep::new(announced, Clock::new(&comms));
+    let (check, Keep { records, clock }) = observe(&mut reader, keep, stop)?;
+    let is_known = clock.failure().is_none();
+    let ideal_ps = is_known
+        .then(|| clock.end().checked_mul(ps_per_unit))
+        .flatten();
+    if !check.is_clean() {
+        bail!(refusal(input.path(), &check));
     }
-
-    fn probe(&self, _: &Path, head: &[u8]) -> bool {
-        head.starts_with(b"VEF")
-    }
-
-    fn check(&self, input: &Input, stop: Stop<'_>) -> anyhow::Result<Box<dyn TraceFile>> {
-        let mut reader = Reader::of(input.open()?)?;
-        let comms = reader.comms().to_vec();
-        let header = reader.header();
-        let ps_per_unit = header.ps_per_unit;
-        let announced = header.messages.saturating_add(header.members);
-        let keep = Keep::new(announced, Clock::new(&comms));
-        let (check, Keep { records, clock }) = observe(&mut reader, keep, stop)?;
-        let is_known = clock.failure().is_none();
-        let ideal_ps = is_known
-            .then(|| clock.end().checked_mul(ps_per_unit))
-            .flatten();
-        if !check.is_clean() {
-            bail!(refusal(input.path(), &check));
-        }
-        let Some(records) = records else {
-            let input = input.clone();
-            return Ok(Box::new(VefFile {
-                input,
-                check,
-                ideal_ps,
-            }));
-        };
-        let lines = Lines::Read(records.into_iter());
-        let program = VefProgram::over(input, &check, comms, lines, Stop::never());
-        let operations = program.operations()?;
-        Ok(Box::new(
-            Kept::of(Vef.name(), operations, ideal_ps).with_remarks(check.remarks()),
-        ))
-    }
-
-    fn summary(&self, input: &Input) -> anyhow::Result<Summary> {
-        Ok(summary::summary(input)?)
-    }
-
-    fn verdict(&self, input: &Input) -> anyhow::Result<Verdict> {
-        Ok(summary::verdict(input)?)
-    }
-
-    fn reads_once(&self) -> bool {
-        true
-    }
-
-    fn uses(&self) -> &'static [Setting] {
-        &[Setting::Collectives]
-    }
+    let Some(records) = records else {
+        let input = input.clone();
+        return Ok(Box::new(VefFile {
+            input,
+            check,
+            ideal_ps,
+        }));
+    };
+    let lines = Lines::Read(records.into_iter());
+    let program = VefProgram::over(input, &check, comms, lines, Stop::never());
+    let operations = program.operations()?;
+    Ok(Box::new(
+        Kept::of(VEF.name, operations, ideal_ps).with_remarks(check.remarks()),
+    ))
 }
 
 /// A trace that is read again for every replay.
@@ -86,7 +70,7 @@ struct VefFile {
 
 impl TraceFile for VefFile {
     fn format(&self) -> &'static str {
-        Vef.name()
+        VEF.name
     }
 
     fn ranks(&self) -> u32 {

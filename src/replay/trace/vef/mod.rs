@@ -6,7 +6,7 @@ mod spill;
 mod summary;
 mod windows;
 
-pub use file::Vef;
+pub use file::VEF;
 
 use flitwise_base::stop::{Stop, StopEvery};
 use std::path::Path;

@@ -16,7 +16,7 @@ fn read(data: &[u8]) {
     given::write(data, dir.path());
     let input = flitwise_formats::source::Input::new(dir.path());
     let format = crate::trace::format_of(&input).unwrap();
-    let verdict = format.verdict(&input).unwrap();
+    let verdict = (format.verdict)(&input).unwrap();
     let Ok(file) = check_file(dir.path(), Stop::never()) else {
         assert!(!verdict.errors.is_empty());
         return;

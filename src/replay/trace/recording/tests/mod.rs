@@ -21,8 +21,8 @@ use write::Stream;
 fn opened(dir: &Path) -> Box<dyn TraceFile> {
     let input = flitwise_formats::source::Input::new(dir);
     let format = crate::trace::format_of(&input).unwrap();
-    assert_eq!(format.name(), "FLITREC");
-    format.check(&input, Stop::never()).unwrap()
+    assert_eq!(format.name, "FLITREC");
+    (format.check)(&input, Stop::never()).unwrap()
 }
 
 /// The operations of a rank.

@@ -9,7 +9,7 @@ use flitwise_formats::source::Input;
 fn verdict(streams: &[Stream]) -> (u64, String) {
     let dir = directory(streams);
     let input = Input::new(dir.path());
-    let verdict = format_of(&input).unwrap().verdict(&input).unwrap();
+    let verdict = (format_of(&input).unwrap().verdict)(&input).unwrap();
     let all = verdict.errors.first.iter().chain(&verdict.warnings.first);
     let all: Vec<String> = all.map(ToString::to_string).collect();
     (verdict.errors.total, all.join("\n"))
@@ -165,7 +165,7 @@ fn a_summary_has_what_is_in_the_recording() {
         stream.call("MPI_Pcontrol", none().s(1).text("solve"));
     }));
     let input = Input::new(dir.path());
-    let summary = format_of(&input).unwrap().summary(&input).unwrap();
+    let summary = (format_of(&input).unwrap().summary)(&input).unwrap();
     assert_eq!((summary.traffic.messages, summary.traffic.bytes), (2, 128));
     let rows: Vec<String> = summary
         .rows
