@@ -8,6 +8,7 @@ use clap::Args;
 use flitwise::config::{ExperimentKey, experiment_keys, nearest};
 use flitwise::study::metrics;
 use serde::Serialize;
+use serde_json::json;
 use std::fmt::Write;
 
 /// The form of the JSON.
@@ -64,19 +65,6 @@ impl Line {
     }
 }
 
-#[derive(Serialize)]
-struct Words<'a> {
-    schema: &'static str,
-    kind: &'a str,
-    words: Vec<Line>,
-}
-
-#[derive(Serialize)]
-struct Overview {
-    schema: &'static str,
-    kinds: Vec<OneKind>,
-}
-
 /// A kind of words, or a key with words that are of no kind.
 #[derive(Debug, Serialize)]
 struct OneKind {
@@ -90,10 +78,7 @@ pub(super) fn run(args: &ListArgs) -> Result<(), CliError> {
     let Some(kind) = args.what.as_deref() else {
         let kinds = overview(&keys);
         return print(&if args.json {
-            json_text(&Overview {
-                schema: SCHEMA,
-                kinds,
-            })?
+            json_text(&json!({ "schema": SCHEMA, "kinds": kinds }))?
         } else {
             table(
                 kinds
@@ -114,11 +99,7 @@ pub(super) fn run(args: &ListArgs) -> Result<(), CliError> {
         )));
     }
     print(&if args.json {
-        json_text(&Words {
-            schema: SCHEMA,
-            kind,
-            words,
-        })?
+        json_text(&json!({ "schema": SCHEMA, "kind": kind, "words": words }))?
     } else {
         text(&words)
     })

@@ -6,7 +6,7 @@ use super::error::{CliError, bad_config, no_result, unwritable};
 use super::explain::explainable;
 use super::instead::{self, Wanted, instead};
 use super::one_run::OneRun;
-use super::out::{Part, Target};
+use super::out::{Part, Target, unusable};
 use super::progress::{estimate, working};
 use super::repeat::{self, Repeated, has_option};
 use super::threads::threads;
@@ -410,10 +410,7 @@ fn session(args: &RunArgs) -> Result<Session, CliError> {
     let Some(dir) = &args.records else {
         return Ok(session);
     };
-    session.with_records(dir).map_err(|e| {
-        let dir = dir.display();
-        CliError::BadInput(format!(
-            "--records: cannot use `{dir}`: {e}; name a directory that can be written"
-        ))
-    })
+    session
+        .with_records(dir)
+        .map_err(|e| CliError::BadInput(format!("--records: {}", unusable(dir, e))))
 }

@@ -9,7 +9,7 @@ use std::ops::AddAssign;
 
 /// Counters of one run, or of the part of it since they were restarted. Two runs of the
 /// same experiment give equal values.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct FabricStats {
     /// First tick that was counted: 0 unless counting was restarted.
     pub start_tick: Tick,
@@ -87,21 +87,8 @@ impl FabricStats {
     #[must_use]
     pub fn none(levels: usize) -> Self {
         Self {
-            start_tick: 0,
-            end_tick: 0,
-            messages: 0,
-            messages_delivered: 0,
-            packets: 0,
-            flits_injected: 0,
-            flits_delivered: 0,
-            flits_in_flight: 0,
-            flit_hops: 0,
-            host_flit_hops: 0,
-            events: 0,
             service_levels: vec![SlStats::default(); levels],
-            links: Vec::new(),
-            turns: Vec::new(),
-            congestion: None,
+            ..Self::default()
         }
     }
 

@@ -45,16 +45,8 @@ pub(super) fn analyse(
             Status::Interrupted
         },
         stats: FabricStats::none(fabric.qos.service_levels.len()),
-        jobs: Vec::new(),
-        background: Vec::new(),
-        messages: 0,
-        backlog: 0,
-        measured: None,
         congestion: analysis.means(worst.as_ref()),
-        saturation: None,
-        skipped: None,
-        reached: None,
-        explanation: None,
         wall: started.elapsed(),
+        ..Simulation::default()
     })
 }

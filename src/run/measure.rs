@@ -321,17 +321,12 @@ pub(super) fn measure_load(
     Ok(Simulation {
         status: status_of(end, &run.replay, &scaled.fabric)?,
         stats,
-        jobs: Vec::new(),
         messages: background.iter().map(|flow| flow.messages).sum(),
         backlog: at_end.iter().map(BackgroundOutcome::backlog).sum(),
         background,
         measured: Some(measured),
-        congestion: None,
-        saturation: None,
-        skipped: None,
-        reached: None,
-        explanation: None,
         wall: started.elapsed(),
+        ..Simulation::default()
     })
 }
 

@@ -78,17 +78,11 @@ pub(super) fn run_reference(
     Ok(Simulation {
         status,
         jobs: outcomes_by_job(experiment, network, &replay),
-        background: Vec::new(),
         messages: stats.messages,
         backlog: stats.messages - stats.messages_delivered,
-        measured: None,
-        congestion: None,
-        saturation: None,
-        skipped: None,
-        reached: None,
-        explanation: None,
         stats,
         wall: started.elapsed(),
+        ..Simulation::default()
     })
 }
 

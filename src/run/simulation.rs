@@ -13,10 +13,11 @@ use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// How a simulation ended.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Status {
     /// Every job reached its end.
+    #[default]
     Complete,
     /// Stopped by the user.
     Interrupted,
@@ -27,7 +28,7 @@ pub enum Status {
 }
 
 /// One simulation, or the static analysis in its place.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Simulation {
     /// How it ended.

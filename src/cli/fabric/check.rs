@@ -5,12 +5,12 @@ use crate::cli::console::json_text;
 use flitwise::fabric::analysis::channels::{Buffer, Channel, ChannelGraph, Credits, Towards};
 use flitwise::fabric::analysis::routes::{RouteAnalysis, RoutingLoop};
 use flitwise::fabric::analysis::{QUICK_STEPS, TooLarge, steps};
-use flitwise::fabric::ids::{NicId, NicPair, PortId, SwitchId};
+use flitwise::fabric::ids::{NicPair, PortId, SwitchId};
 use flitwise::fabric::spec::{FabricSpec, SchemeKind};
 use flitwise::fabric::switch::Waits;
 use flitwise::fabric::switch::hierarchical::CentralQueues;
 use flitwise::units::{counted, human_count};
-use serde::Serialize;
+use serde_json::{Value, json};
 use std::fmt::{self, Write};
 use std::path::Path;
 
@@ -293,109 +293,53 @@ impl<'a> Verdict<'a> {
         }
     }
 
-    fn document(&self, file: Option<String>) -> Document<'_> {
+    /// The JSON of the check (`docs/reference/fabric-command.md`).
+    fn document(&self, file: Option<String>) -> Value {
         let r = &self.routes;
-        let nics = |&NicPair { src, dst }: &NicPair| Pair { src, dst };
+        let lost = |&NicPair { src, dst }: &NicPair| json!({ "src": src, "dst": dst });
+        let circle = r.routing_loop.as_ref();
         let [input, output, central] = self.without_room;
-        let channels = |cycle: &Vec<Channel>| cycle.iter().map(|c| self.in_cycle(c)).collect();
-        Document {
-            schema: SCHEMA,
-            file,
-            ok: self.problem().is_none(),
-            pairs: r.pairs,
-            connected: r.connected(),
-            not_connected: r.lost.iter().map(nics).collect(),
-            circle: r.routing_loop.as_ref().map(|found| Circle {
-                dst: found.dst,
-                switches: &found.switches,
-            }),
-            queues: self.queues,
-            queues_in_shared_space: SharedSpace {
-                input,
-                output,
-                central,
-            },
-            dependencies: self.dependencies,
-            cycle: self.cycle.as_ref().map(channels),
-            problem: self.problem(),
-        }
+        let channels = |cycle: &Vec<Channel>| -> Vec<Value> {
+            cycle.iter().map(|c| self.in_cycle(c)).collect()
+        };
+        json!({
+            "schema": SCHEMA,
+            "file": file,
+            "ok": self.problem().is_none(),
+            "pairs": r.pairs,
+            "connected": r.connected(),
+            "not_connected": r.lost.iter().map(lost).collect::<Vec<_>>(),
+            "circle": circle.map(|found| json!({ "dst": found.dst, "switches": found.switches })),
+            "queues": self.queues,
+            "queues_in_shared_space": { "input": input, "output": output, "central": central },
+            "dependencies": self.dependencies,
+            "cycle": self.cycle.as_ref().map(channels),
+            "problem": self.problem(),
+        })
     }
 
-    fn in_cycle(&self, c: &Channel) -> ChannelDocument {
+    fn in_cycle(&self, c: &Channel) -> Value {
         let (vl, towards) = match c.credits {
             Credits::Shared => (None, None),
             Credits::Queue { vl, towards } => (Some(vl), towards),
         };
-        ChannelDocument {
-            buffer: match c.buffer {
-                Buffer::Input => "input",
-                Buffer::Output => "output",
-                Buffer::Central => "central",
-            },
-            switch: c.switch,
-            index: c.index,
-            vl,
-            towards: towards.map(|towards| match towards {
-                Towards::All => QueueTo::All,
-                Towards::Nics => QueueTo::Nics,
-                Towards::Switch(switch) => QueueTo::Switch(switch),
-            }),
-            text: self.name(c),
-        }
+        let buffer = match c.buffer {
+            Buffer::Input => "input",
+            Buffer::Output => "output",
+            Buffer::Central => "central",
+        };
+        let towards = towards.map(|towards| match towards {
+            Towards::All => json!("all"),
+            Towards::Nics => json!("nics"),
+            Towards::Switch(switch) => json!({ "switch": switch }),
+        });
+        json!({
+            "buffer": buffer,
+            "switch": c.switch,
+            "index": c.index,
+            "vl": vl,
+            "towards": towards,
+            "text": self.name(c),
+        })
     }
-}
-
-/// The JSON of the check (`docs/reference/fabric-command.md`).
-#[derive(Serialize)]
-struct Document<'a> {
-    schema: &'static str,
-    file: Option<String>,
-    ok: bool,
-    pairs: u64,
-    connected: u64,
-    not_connected: Vec<Pair>,
-    circle: Option<Circle<'a>>,
-    queues: u64,
-    queues_in_shared_space: SharedSpace,
-    dependencies: u64,
-    cycle: Option<Vec<ChannelDocument>>,
-    problem: Option<String>,
-}
-
-#[derive(Serialize)]
-struct Pair {
-    src: NicId,
-    dst: NicId,
-}
-
-/// A routing loop.
-#[derive(Serialize)]
-struct Circle<'a> {
-    dst: NicId,
-    switches: &'a [SwitchId],
-}
-
-#[derive(Serialize)]
-struct SharedSpace {
-    input: u64,
-    output: u64,
-    central: u64,
-}
-
-#[derive(Serialize)]
-struct ChannelDocument {
-    buffer: &'static str,
-    switch: SwitchId,
-    index: u32,
-    vl: Option<u8>,
-    towards: Option<QueueTo>,
-    text: String,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "lowercase")]
-enum QueueTo {
-    All,
-    Nics,
-    Switch(SwitchId),
 }

@@ -2,11 +2,12 @@
 
 use super::{CliError, InfoArgs, names};
 use flitwise::fabric::analysis::path::{Path, Step, path, path_via};
-use flitwise::fabric::ids::{NicId, NicPair, PortId, SwitchId};
-use flitwise::fabric::spec::{FabricSpec, Tick, UpPorts};
+use flitwise::fabric::ids::{NicId, NicPair, PortId};
+use flitwise::fabric::spec::{FabricSpec, Tick};
 use flitwise::units::counted;
 use flitwise_base::quote::cut;
 use serde::Serialize;
+use serde_json::{Value, json};
 use std::fmt::{self, Write};
 
 /// Service level and payload of the packet that was asked for.
@@ -192,118 +193,66 @@ impl<'a> Route<'a> {
         )
     }
 
-    pub(super) fn document(&self) -> RouteDocument<'_> {
+    /// `route` of `flitwise fabric info --json` (`docs/reference/fabric-command.md`). Where the operators have no names,
+    /// keys with names are absent.
+    pub(super) fn document(&self) -> Value {
         let path = &self.path;
         let (sc, vl) = path.injection;
         let names = self.spec.topology.names();
         let label = |nic| names.map(|names| names.nic_label(nic));
-        RouteDocument {
-            src: self.pair.src,
-            dst: self.pair.dst,
-            sl: &self.spec.qos.service_levels[self.sl].name,
-            payload_bytes: self.payload,
-            flits: path.flits,
-            hops: path.steps.len() - 1,
-            injection: Injection { sc, vl },
-            switches: path.steps.iter().map(|step| self.at_switch(step)).collect(),
-            header_ticks: path.header,
-            latency_ticks: path.tail,
-            latency_ps: self.spec.units.tick.ps(path.tail),
-            src_name: label(self.pair.src),
-            dst_name: label(self.pair.dst),
-            via: self.via,
-        }
+        let mut document = json!({
+            "src": self.pair.src,
+            "dst": self.pair.dst,
+            "sl": self.spec.qos.service_levels[self.sl].name,
+            "payload_bytes": self.payload,
+            "flits": path.flits,
+            "hops": path.steps.len() - 1,
+            "injection": { "sc": sc, "vl": vl },
+            "switches": path.steps.iter().map(|step| self.at_switch(step)).collect::<Vec<_>>(),
+            "header_ticks": path.header,
+            "latency_ticks": path.tail,
+            "latency_ps": self.spec.units.tick.ps(path.tail),
+        });
+        add(&mut document, "src_name", label(self.pair.src));
+        add(&mut document, "dst_name", label(self.pair.dst));
+        add(&mut document, "via", self.via);
+        document
     }
 
-    fn at_switch(&self, step: &Step) -> StepDocument {
+    /// A switch of a route, with the ports from which the routing chooses.
+    fn at_switch(&self, step: &Step) -> Value {
         let mport = |port| self.spec.switch.kind().mport(port);
         let names = self.spec.topology.names();
         let on_device = |port: PortId| names.map(|_| port.get() + 1);
-        let candidates = Candidates {
-            first_port: step.candidates.first(),
-            links: step.candidates.count(),
-        };
-        let (trunk, up_ports) = match self.spec.routing.up_ports {
-            UpPorts::Destination => (Some(candidates), None),
-            UpPorts::LeastQueued => (None, Some(candidates)),
-        };
+        let candidates = json!({
+            "first_port": step.candidates.first(),
+            "links": step.candidates.count(),
+        });
         let (sc, vl) = step.channel;
-        StepDocument {
-            switch: step.switch,
-            port_in: step.port_in,
-            mport_in: mport(step.port_in),
-            central_buffer: step.central,
-            port_out: step.port_out,
-            mport_out: mport(step.port_out),
-            trunk,
-            up_ports,
-            sc,
-            vl,
-            header_arrives_ticks: step.arrives,
-            header_leaves_ticks: step.leaves,
-            switch_name: names.map(|names| names.switch_label(step.switch).to_owned()),
-            device_port_in: on_device(step.port_in),
-            device_port_out: on_device(step.port_out),
-        }
+        let mut document = json!({
+            "switch": step.switch,
+            "port_in": step.port_in,
+            "mport_in": mport(step.port_in),
+            "central_buffer": step.central,
+            "port_out": step.port_out,
+            "mport_out": mport(step.port_out),
+            (self.spec.routing.kind_of_candidates()): candidates,
+            "sc": sc,
+            "vl": vl,
+            "header_arrives_ticks": step.arrives,
+            "header_leaves_ticks": step.leaves,
+        });
+        let name = names.map(|names| names.switch_label(step.switch));
+        add(&mut document, "switch_name", name);
+        add(&mut document, "device_port_in", on_device(step.port_in));
+        add(&mut document, "device_port_out", on_device(step.port_out));
+        document
     }
 }
 
-/// `route` of `flitwise fabric info --json` (`docs/reference/fabric-command.md`). Where the operators have no names, keys with names are
-/// absent.
-#[derive(Serialize)]
-pub(super) struct RouteDocument<'a> {
-    src: NicId,
-    dst: NicId,
-    sl: &'a str,
-    payload_bytes: u32,
-    flits: u32,
-    hops: usize,
-    injection: Injection,
-    switches: Vec<StepDocument>,
-    header_ticks: Tick,
-    latency_ticks: Tick,
-    latency_ps: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    src_name: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    dst_name: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    via: Option<NicId>,
-}
-
-#[derive(Serialize)]
-struct Injection {
-    sc: u8,
-    vl: u8,
-}
-
-/// A switch of a route. `trunk` and `up_ports` list the ports from which the routing chooses.
-#[derive(Serialize)]
-struct StepDocument {
-    switch: SwitchId,
-    port_in: PortId,
-    mport_in: Option<u32>,
-    central_buffer: Option<u32>,
-    port_out: PortId,
-    mport_out: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    trunk: Option<Candidates>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    up_ports: Option<Candidates>,
-    sc: u8,
-    vl: u8,
-    header_arrives_ticks: Tick,
-    header_leaves_ticks: Tick,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    switch_name: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    device_port_in: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    device_port_out: Option<u32>,
-}
-
-#[derive(Serialize)]
-struct Candidates {
-    first_port: Option<PortId>,
-    links: u32,
+/// Adds a key, if it has a value.
+fn add(document: &mut Value, key: &str, value: Option<impl Serialize>) {
+    if let Some(value) = value {
+        document[key] = json!(value);
+    }
 }

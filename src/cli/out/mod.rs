@@ -12,7 +12,7 @@ mod target;
 pub(super) use exchange::take_place;
 pub(super) use input::not_an_input;
 pub(super) use owner::{ANALYSIS, Owner, RUN};
-pub(super) use part::{Part, remove_empty, remove_part};
+pub(super) use part::{Lock, Part, lock, remove_empty, remove_part};
 pub(super) use target::Target;
 
 use super::error::CliError;
@@ -20,8 +20,17 @@ use std::fmt::Display;
 use std::path::Path;
 
 /// An error about the option: bad input.
-fn refuse(problem: impl Display) -> CliError {
+pub(super) fn refuse(problem: impl Display) -> CliError {
     CliError::BadInput(format!("--out: {problem}"))
+}
+
+/// The problem of a directory that cannot be used, with its cure.
+pub(super) fn unusable(dir: &Path, why: impl Display) -> String {
+    let shown = dir.display();
+    if dir.is_file() {
+        return format!("cannot write `{shown}`: it is a file; name a directory");
+    }
+    format!("cannot write `{shown}`: {why}; name a directory that can be written")
 }
 
 /// The error of a file that `option` names and that could not be written.
@@ -29,16 +38,16 @@ pub(super) fn unwritten(option: &str, e: &flitwise_formats::Error) -> CliError {
     if e.is_full_disk() {
         CliError::Failed(format!("cannot write {e}"))
     } else {
-        CliError::BadInput(format!(
-            "{option}: cannot write {e}; name a file that can be written"
-        ))
+        let missing = e.missing_file().and_then(Path::parent);
+        let cure = match missing.filter(|dir| !dir.exists()) {
+            Some(dir) => format!("create `{}`", dir.display()),
+            None => "name a file that can be written".to_owned(),
+        };
+        CliError::BadInput(format!("{option}: cannot write {e}; {cure}"))
     }
 }
 
 /// An error of the system before the run: bad input.
 pub(super) fn cannot_write(dir: &Path, why: impl Display) -> CliError {
-    refuse(format_args!(
-        "cannot write `{}`: {why}; name a directory that can be written",
-        dir.display()
-    ))
+    refuse(unusable(dir, why))
 }

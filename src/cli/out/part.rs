@@ -233,7 +233,7 @@ fn create_locked(path: &Path) -> io::Result<Option<Option<File>>> {
 }
 
 /// The owner of a directory.
-enum Lock {
+pub(in crate::cli) enum Lock {
     /// It is locked now.
     Ours(File),
     /// Another process has locked it, or it is gone.
@@ -242,8 +242,9 @@ enum Lock {
     Unknown,
 }
 
+/// Locks the directory at `path` for this process.
 #[cfg(unix)]
-fn lock(path: &Path) -> Lock {
+pub(in crate::cli) fn lock(path: &Path) -> Lock {
     use rustix::fs::{FlockOperation, flock};
     use std::os::unix::fs::MetadataExt;
     let file = match File::open(path) {
@@ -264,8 +265,9 @@ fn lock(path: &Path) -> Lock {
     }
 }
 
+/// Locks no directory.
 #[cfg(not(unix))]
-fn lock(_: &Path) -> Lock {
+pub(in crate::cli) fn lock(_: &Path) -> Lock {
     Lock::Unknown
 }
 

@@ -3,7 +3,7 @@
 use crate::cli::command_line::quoted;
 use crate::cli::console::tell;
 use crate::cli::error::CliError;
-use crate::cli::out::{remove_part, take_place};
+use crate::cli::out::{Lock, cannot_write, lock, refuse, remove_part, take_place};
 use crate::cli::{command_line, signal};
 use flitwise::config::Study;
 use flitwise::study::{Prepared, SLOWEST_RUN, STUDY_RESULT_FILE, TABLE_FILES};
@@ -11,7 +11,6 @@ use flitwise_base::quote::cut;
 use flitwise_formats::source::{read_regular, read_regular_text};
 use flitwise_formats::temporary;
 use serde_json::Value;
-use std::fmt::Display;
 use std::fs::File;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -34,10 +33,6 @@ pub(super) fn usual(name: &str) -> PathBuf {
     PathBuf::from(format!("{}.study", words.join("-")))
 }
 
-fn refuse(problem: impl Display) -> CliError {
-    CliError::BadInput(format!("--out: {problem}"))
-}
-
 impl StudyDir {
     /// Creates or opens the directory of `study` with the run `first`, and removes what killed processes left.
     ///
@@ -48,14 +43,17 @@ impl StudyDir {
         study: &Study,
         first: Option<&Prepared>,
     ) -> Result<Self, CliError> {
-        let shown = path.display();
-        let bad = |e: std::io::Error| {
-            refuse(format_args!(
-                "cannot write `{shown}`: {e}; name a directory that can be written"
-            ))
+        std::fs::create_dir_all(path).map_err(|e| cannot_write(path, e))?;
+        let lock = match lock(path) {
+            Lock::Ours(file) => Some(file),
+            Lock::Theirs => {
+                return Err(refuse(format_args!(
+                    "another process runs a study in `{}`; wait for its end, or name another directory",
+                    path.display()
+                )));
+            }
+            Lock::Unknown => None,
         };
-        std::fs::create_dir_all(path).map_err(bad)?;
-        let lock = lock(path)?;
         check(path, study, first)?;
         temporary::remove_older(path, Duration::ZERO);
         // Elements of a cluster may be writing records; what they leave behind is removed when it is old.
@@ -233,28 +231,6 @@ fn check(path: &Path, study: &Study, first: Option<&Prepared>) -> Result<(), Cli
     Err(refuse(format_args!(
         "`{shown}` holds a study of the same name with {differs}; name another directory, or remove this one",
     )))
-}
-
-#[cfg(unix)]
-fn lock(path: &Path) -> Result<Option<File>, CliError> {
-    use rustix::fs::{FlockOperation, flock};
-    let Ok(file) = File::open(path) else {
-        return Ok(None);
-    };
-    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => Ok(Some(file)),
-        Err(rustix::io::Errno::WOULDBLOCK) => Err(refuse(format_args!(
-            "another process runs a study in `{}`; wait for its end, or name another directory",
-            path.display()
-        ))),
-        // Some file systems have no locks.
-        Err(_) => Ok(None),
-    }
-}
-
-#[cfg(not(unix))]
-fn lock(_: &Path) -> Result<Option<File>, CliError> {
-    Ok(None)
 }
 
 /// The tables in `dir`.

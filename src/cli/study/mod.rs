@@ -11,6 +11,7 @@ mod tasks;
 
 use super::console::{print, print_summary, tell};
 use super::error::{CliError, bad_config};
+use super::out::unusable;
 use super::progress::{Shown, working};
 use super::run::not_interrupted;
 use super::threads::threads;
@@ -350,12 +351,9 @@ fn with_records(session: Session, options: &Options) -> Result<Session, CliError
     if options.dry_run && !dir.is_dir() {
         return Ok(session);
     }
-    session.with_records(&dir).map_err(|e| {
-        CliError::BadInput(format!(
-            "cannot write `{}`: {e}; name a directory that can be written",
-            dir.display()
-        ))
-    })
+    session
+        .with_records(&dir)
+        .map_err(|e| CliError::BadInput(unusable(&dir, e)))
 }
 
 /// Maps the state of a study with written tables to the exit result of the command.

@@ -4,6 +4,7 @@
 use super::{Source, bad_run, grid_of};
 use crate::cli::console::{print, tell};
 use crate::cli::error::{CliError, bad_config};
+use crate::cli::out::unusable;
 use crate::cli::signal;
 use crate::cli::threads::threads;
 use clap::Args;
@@ -54,12 +55,9 @@ pub(super) fn list(args: &ListArgs) -> Result<(), CliError> {
 
 fn with_records(session: Session, out: &std::path::Path) -> Result<Session, CliError> {
     let dir = out.join("records");
-    session.with_records(&dir).map_err(|e| {
-        CliError::BadInput(format!(
-            "cannot write `{}`: {e}; name a directory that can be written, with --out",
-            dir.display()
-        ))
-    })
+    session
+        .with_records(&dir)
+        .map_err(|e| CliError::BadInput(format!("{}, with --out", unusable(&dir, e))))
 }
 
 /// Does some tasks; each has a record afterwards.

@@ -7,8 +7,9 @@ use super::reading::ReadingArgs;
 use crate::cli::error::{CliError, bad_trace};
 use clap::{Args, ValueEnum};
 use flitwise::convert;
+use flitwise::replay::generate::Counts;
 use flitwise::replay::trace::TraceFormat;
-use flitwise::replay::trace::vef::Vef;
+use flitwise::replay::trace::vef::VEF;
 use flitwise::units::Picoseconds;
 use flitwise_formats::Source;
 use flitwise_formats::source::{Input, shown};
@@ -73,7 +74,7 @@ pub(super) fn run(args: &ConvertArgs) -> Result<(), CliError> {
 }
 
 /// Between formats.
-fn to_another(args: &ConvertArgs, input: &Input, of: &dyn TraceFormat) -> Result<(), CliError> {
+fn to_another(args: &ConvertArgs, input: &Input, of: &TraceFormat) -> Result<(), CliError> {
     let bad = |why: &str| Err(CliError::BadInput(why.into()));
     let (form, format) = match args.format {
         Format::Vef => {
@@ -107,15 +108,7 @@ fn to_another(args: &ConvertArgs, input: &Input, of: &dyn TraceFormat) -> Result
     warn_of(input, &what, &written.losses);
     let written = Written {
         format,
-        ps_per_unit: written.ps_per_unit,
-        ranks: written.ranks,
-        records: written.records,
-        messages: written.messages,
-        bytes: written.bytes,
-        markers: written.markers,
-        collectives: written.collectives,
-        members: written.members,
-        losses: written.losses,
+        contents: written,
     };
     output.finish(&written, args.json)
 }
@@ -134,7 +127,7 @@ fn of_vef(args: &ConvertArgs, source: Source, version: Version) -> Result<(), Cl
         version,
         ps_per_unit: unit,
     };
-    args.reading.warn_of_unused(input, &Vef, false);
+    args.reading.warn_of_unused(input, &VEF, false);
     let output = Output::beside(input, &[], &args.output)?;
     let (check, output) = match flitwise_formats::vef::convert(&mut reader, target, output) {
         Ok(done) => done,
@@ -150,17 +143,13 @@ fn of_vef(args: &ConvertArgs, source: Source, version: Version) -> Result<(), Cl
         Err(ConvertError::Read(e)) => return Err(bad_trace(&e)),
         Err(e) => return Err(bad(e.to_string())),
     };
-    let written = Written {
-        format: version.name(),
-        ps_per_unit: Some(unit),
-        ranks: check.header.tasks,
+    let counts = Counts {
         messages: check.messages,
         bytes: check.bytes,
         markers: check.markers,
         collectives: check.collectives,
         members: check.members,
-        ..Written::default()
-    }
-    .vef_records();
+    };
+    let written = Written::vef(version, unit, check.header.tasks, counts);
     output.finish(&written, args.json)
 }

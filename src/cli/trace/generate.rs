@@ -5,6 +5,7 @@ use crate::cli::error::CliError;
 use clap::{Args, Subcommand, ValueEnum};
 use flitwise::generate::{Form, GenerateError, Grid, Kernel, Spec};
 use flitwise::units::{Bytes, Picoseconds, Ratio};
+use flitwise_formats::vef::Version;
 use std::path::PathBuf;
 
 /// Kernels of `flitwise trace generate`.
@@ -348,17 +349,6 @@ fn generate(args: &Common, kernel: Kernel) -> Result<(), CliError> {
         Err(GenerateError::Write(e)) => return or_gone(Err(e), &args.output),
         Err(e) => return Err(CliError::BadInput(e.to_string())),
     };
-    let written = Written {
-        format: "VEF3",
-        ps_per_unit: Some(1000),
-        ranks: args.ranks,
-        messages: counts.messages,
-        bytes: counts.bytes,
-        markers: counts.markers,
-        collectives: counts.collectives,
-        members: counts.members,
-        ..Written::default()
-    }
-    .vef_records();
+    let written = Written::vef(Version::Vef3, 1000, args.ranks, counts);
     output.finish(&written, args.json)
 }

@@ -2,9 +2,12 @@
 
 use crate::cli::console::{print, tell};
 use crate::cli::error::{CliError, bad_trace};
+use flitwise::replay::convert;
+use flitwise::replay::generate::Counts;
 use flitwise::units::{human_bytes, human_count};
 use flitwise_formats::Sink;
 use flitwise_formats::source::shown;
+use flitwise_formats::vef::Version;
 use serde_json::json;
 use std::io::{self, BufWriter, ErrorKind, Stdout, Write};
 use std::path::{Path, PathBuf};
@@ -159,56 +162,55 @@ pub(super) fn warn_of(path: &Path, what: &str, losses: &[String]) {
     }
 }
 
-/// The contents of a written trace.
-#[derive(Debug, Clone, Default)]
+/// A written trace.
+#[derive(Debug, Clone)]
 pub(super) struct Written {
     pub format: &'static str,
-    /// The contents of VEF.
-    pub ps_per_unit: Option<u64>,
-    pub ranks: u32,
-    /// Lines or operations.
-    pub records: u64,
-    pub messages: u64,
-    pub bytes: u64,
-    pub markers: u64,
-    pub collectives: u64,
-    /// Lines of collectives.
-    pub members: u64,
-    /// The losses of the conversion.
-    pub losses: Vec<String>,
+    pub contents: convert::Written,
 }
 
 impl Written {
-    /// The sum of the other numbers of a VEF trace.
-    pub fn vef_records(self) -> Self {
-        let records = self.messages + self.markers + self.members;
-        Self { records, ..self }
+    /// A VEF trace of this version, with times in units of `ps_per_unit`.
+    pub fn vef(version: Version, ps_per_unit: u64, ranks: u32, counts: Counts) -> Self {
+        let mut contents = convert::Written::default();
+        contents.ps_per_unit = Some(ps_per_unit);
+        contents.ranks = ranks;
+        contents.records = counts.messages + counts.markers + counts.members;
+        contents.messages = counts.messages;
+        contents.bytes = counts.bytes;
+        contents.markers = counts.markers;
+        contents.collectives = counts.collectives;
+        contents.members = counts.members;
+        Self {
+            format: version.name(),
+            contents,
+        }
     }
 
     fn text(&self, path: &Path) -> String {
-        let format = match self.ps_per_unit {
+        let format = match self.contents.ps_per_unit {
             Some(unit) => format!("{}, times in units of {unit} ps", self.format),
             None => self.format.to_owned(),
         };
         let mut rows = vec![
             ("written", path.display().to_string()),
             ("format", format),
-            ("ranks", human_count(self.ranks.into())),
-            ("records", human_count(self.records)),
+            ("ranks", human_count(self.contents.ranks.into())),
+            ("records", human_count(self.contents.records)),
             ("messages", self.messages_text()),
-            ("bytes", human_bytes(self.bytes)),
+            ("bytes", human_bytes(self.contents.bytes)),
         ];
-        if self.ps_per_unit.is_some() {
-            rows.push(("markers", human_count(self.markers)));
+        if self.contents.ps_per_unit.is_some() {
+            rows.push(("markers", human_count(self.contents.markers)));
         }
-        rows.push(("collectives", human_count(self.collectives)));
+        rows.push(("collectives", human_count(self.contents.collectives)));
         let line = |(name, value): (&str, String)| format!("{name:<14}  {value}\n");
         rows.into_iter().map(line).collect()
     }
 
     /// The number of messages; without any, what sends them.
     fn messages_text(&self) -> String {
-        match (self.messages, self.collectives) {
+        match (self.contents.messages, self.contents.collectives) {
             (0, 1..) => "0 of its own; the replay sends messages for the collectives".to_owned(),
             (messages, _) => human_count(messages),
         }
@@ -219,15 +221,15 @@ impl Written {
             "schema": SCHEMA,
             "file": path.display().to_string(),
             "format": self.format,
-            "ps_per_unit": self.ps_per_unit,
-            "ranks": self.ranks,
-            "records": self.records,
-            "messages": self.messages,
-            "bytes": self.bytes,
-            "markers": self.markers,
-            "collectives": self.collectives,
-            "collective_lines": self.members,
-            "losses": self.losses,
+            "ps_per_unit": self.contents.ps_per_unit,
+            "ranks": self.contents.ranks,
+            "records": self.contents.records,
+            "messages": self.contents.messages,
+            "bytes": self.contents.bytes,
+            "markers": self.contents.markers,
+            "collectives": self.contents.collectives,
+            "collective_lines": self.contents.members,
+            "losses": self.contents.losses,
         });
         format!("{document:#}\n")
     }

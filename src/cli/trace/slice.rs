@@ -8,6 +8,7 @@ use super::region;
 use crate::cli::error::{CliError, bad_trace};
 use clap::{ArgGroup, Args};
 use flitwise::convert::{self, Edges, Form, Part, convert, convert_region, slice};
+use flitwise::replay::generate::Counts;
 use flitwise::replay::program::RegionId;
 use flitwise::replay::trace::{Reading, TraceFile};
 use flitwise::units::{Picoseconds, human_time};
@@ -143,20 +144,11 @@ fn of_recording(
     if let Some(name) = &args.mark {
         region::tell_window(name, sliced.window_ps);
     }
-    let written = sliced.written;
     let written = Written {
         format: "FLITREC, a tar archive",
-        ps_per_unit: None,
-        ranks: written.ranks,
-        records: written.records,
-        messages: written.messages,
-        bytes: written.bytes,
-        markers: 0,
-        collectives: written.collectives,
-        members: written.members,
-        losses: written.losses,
+        contents: sliced.written,
     };
-    warn_of(path, "is cut as FLITREC", &written.losses);
+    warn_of(path, "is cut as FLITREC", &written.contents.losses);
     output.finish(&written, args.json)
 }
 
@@ -203,19 +195,16 @@ fn of_vef(args: &SliceArgs, sliced: Sliced) -> Result<(), CliError> {
         Err(e) => return refused(e).map_or(Ok(()), Err),
     };
     let header = plan.header();
-    let written = Written {
-        format: header.version.name(),
-        ps_per_unit: Some(header.ps_per_unit),
-        ranks: header.tasks,
+    let counts = Counts {
         messages: plan.messages(),
         bytes: plan.bytes(),
         markers: header.messages - plan.messages(),
         collectives: header.collectives,
         members: header.members,
-        losses,
-        ..Written::default()
-    }
-    .vef_records();
+    };
+    let unit = header.ps_per_unit;
+    let mut written = Written::vef(header.version, unit, header.tasks, counts);
+    written.contents.losses = losses;
     output.finish(&written, args.json)
 }
 

@@ -1,5 +1,10 @@
 //! `congestion.json`: a static analysis, as `flitwise congestion` writes and reports read it (`docs/reference/congestion.md`).
 
+#![allow(
+    missing_docs,
+    reason = "docs/reference/congestion.md describes the fields"
+)]
+
 use crate::oblivious::Spreads;
 use crate::run::Check;
 use serde::{Deserialize, Serialize};
@@ -30,10 +35,6 @@ pub struct CongestionDocument {
 /// A candidate.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(expecting = "a network")]
-#[allow(
-    missing_docs,
-    reason = "docs/reference/congestion.md describes the fields"
-)]
 pub struct AnalysedNetwork {
     pub label: String,
     pub pattern: String,
@@ -62,10 +63,6 @@ pub struct AnalysedNetwork {
 /// The effect of `--fail`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(expecting = "what failed")]
-#[allow(
-    missing_docs,
-    reason = "docs/reference/congestion.md describes the fields"
-)]
 pub struct Failed {
     pub cables: usize,
     #[serde(default)]
@@ -77,10 +74,6 @@ pub struct Failed {
 /// The result of `--vls`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(expecting = "VLs")]
-#[allow(
-    missing_docs,
-    reason = "docs/reference/congestion.md describes the fields"
-)]
 pub struct VirtualLanes {
     pub cycle_on_one: Option<Vec<String>>,
     pub enough: Option<usize>,
@@ -91,10 +84,6 @@ pub struct VirtualLanes {
 /// Connections of a congestion.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 #[serde(expecting = "a congestion with its connections")]
-#[allow(
-    missing_docs,
-    reason = "docs/reference/congestion.md describes the fields"
-)]
 pub struct Congested {
     pub congestion: u64,
     pub connections: u64,
@@ -103,10 +92,6 @@ pub struct Congested {
 /// Runs of a delay.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 #[serde(expecting = "a delay with its runs")]
-#[allow(
-    missing_docs,
-    reason = "docs/reference/congestion.md describes the fields"
-)]
 pub struct Delayed {
     pub delay: u64,
     pub runs: u64,
@@ -115,10 +100,6 @@ pub struct Delayed {
 /// The result of `--worst`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(expecting = "a permutation")]
-#[allow(
-    missing_docs,
-    reason = "docs/reference/congestion.md describes the fields"
-)]
 pub struct WorstPermutation {
     pub congestion: u64,
     pub bound: u64,
@@ -128,10 +109,6 @@ pub struct WorstPermutation {
 /// A cable and the connections that cross it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(expecting = "a cable")]
-#[allow(
-    missing_docs,
-    reason = "docs/reference/congestion.md describes the fields"
-)]
 pub struct RankedCable {
     pub from: String,
     pub to: String,
@@ -146,10 +123,6 @@ pub struct RankedCable {
 /// A connection.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(expecting = "a connection")]
-#[allow(
-    missing_docs,
-    reason = "docs/reference/congestion.md describes the fields"
-)]
 pub struct Flow {
     pub from: String,
     pub to: String,
