@@ -44,5 +44,10 @@ pub fn similar_file(path: &Path) -> Option<String> {
         .map(|entry| entry.file_name());
     let mut names: Vec<String> = names.filter_map(|name| name.into_string().ok()).collect();
     names.sort_unstable();
+    // Often only the extension is missing.
+    let stem = |known: &&String| Path::new(known.as_str()).file_stem() == path.file_name();
+    if let Some(known) = names.iter().find(stem) {
+        return Some(known.clone());
+    }
     nearest(name, names.iter().map(String::as_str)).map(str::to_owned)
 }
