@@ -5,7 +5,7 @@ use super::measures::{Measure, Unit};
 use super::title::titled;
 use crate::figure::{Axis, BarGroup, BarPanel, Bars, Chart, Estimate, Figure};
 use crate::report::ReportError;
-use crate::report::source::{RunSource, Source, StudySource};
+use crate::report::source::{RunSource, Source, StudySource, runs, studies};
 use crate::results::interval_95;
 use crate::units::time_unit;
 use std::collections::BTreeMap;
@@ -38,12 +38,8 @@ fn of_measure(
     measure: Measure,
     choice: &Choice,
 ) -> Result<Vec<Figure>, ReportError> {
-    let studies: Vec<&StudySource> = sources
-        .iter()
-        .filter_map(|source| match source {
-            Source::Study(study) => Some(&**study).filter(|study| measure.of.has(study)),
-            Source::Run(_) | Source::Congestion(_) => None,
-        })
+    let studies: Vec<&StudySource> = studies(sources)
+        .filter(|study| measure.of.has(study))
         .collect();
     let same_axes = studies.windows(2).all(|pair| pair[0].axes == pair[1].axes);
     let mut grids: Vec<Grid> = if same_axes && studies.len() > 1 {
@@ -55,13 +51,7 @@ fn of_measure(
             .map(|study| grid(&[study], measure, false))
             .collect()
     };
-    let runs: Vec<&RunSource> = sources
-        .iter()
-        .filter_map(|source| match source {
-            Source::Run(run) => Some(&**run),
-            Source::Study(_) | Source::Congestion(_) => None,
-        })
-        .collect();
+    let runs: Vec<&RunSource> = runs(sources).collect();
     grids.push(of_runs(&runs, measure, sources.len()));
     let filled = grids.into_iter().filter(|grid| !grid.values.is_empty());
     let drawn = filled.map(|grid| {

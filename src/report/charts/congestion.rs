@@ -7,7 +7,7 @@ use crate::figure::Figure;
 use crate::oblivious::{
     Distributions, bandwidth_figure, congestion_figure, delay_figure, drawn_cables, plan_of,
 };
-use crate::report::source::{CongestionSource, Source};
+use crate::report::source::{Source, networks};
 
 pub(super) const BANDWIDTH: Subject = Subject {
     name: "bandwidth",
@@ -64,48 +64,20 @@ const MEASURE: Measure = Measure {
     of: Of::All,
 };
 
-/// The analyses among the sources.
-pub(crate) fn analyses(sources: &[Source]) -> Vec<&CongestionSource> {
-    let analyses = sources.iter().filter_map(|source| match source {
-        Source::Congestion(analysis) => Some(&**analysis),
-        Source::Run(_) | Source::Study(_) => None,
-    });
-    analyses.collect()
-}
-
 /// A figure with a line for each network of each analysis.
 fn of_all(sources: &[Source], figure: fn(&[Distributions<'_>]) -> Option<Figure>) -> Vec<Figure> {
-    let analyses = analyses(sources);
-    let alone = analyses.len() == 1;
-    let mut networks = Vec::new();
-    for analysis in analyses {
-        for network in &analysis.document.networks {
-            networks.push((analysis.series_name(network, alone), network));
-        }
-    }
+    let networks: Vec<_> = networks(sources).collect();
     let lines: Vec<Distributions<'_>> = (networks.iter())
-        .map(|(name, network)| network.distributions(name))
+        .map(|(name, _, network)| network.distributions(name))
         .collect();
     figure(&lines).into_iter().collect()
 }
 
 /// A drawing for each network.
 fn cables(sources: &[Source]) -> Vec<Figure> {
-    let analyses = analyses(sources);
-    let alone = analyses.len() == 1;
-    let mut figures = Vec::new();
-    for analysis in analyses {
-        for network in &analysis.document.networks {
-            let name = analysis.series_name(network, alone);
-            let links = analysis.cables_of(network);
-            let bytes = network.loads_in_bytes;
-            figures.extend(drawn_cables(
-                &plan_of(&network.topology),
-                &links,
-                bytes,
-                &name,
-            ));
-        }
-    }
-    figures
+    let figures = networks(sources).filter_map(|(name, analysis, network)| {
+        let (plan, links) = (plan_of(&network.topology), analysis.cables_of(network));
+        drawn_cables(&plan, &links, network.loads_in_bytes, &name)
+    });
+    figures.collect()
 }

@@ -7,7 +7,7 @@ use super::subject::{Heading, Subject};
 use super::title::titled;
 use crate::figure::Figure;
 use crate::report::ReportError;
-use crate::report::source::{Source, StudyRow, StudySource};
+use crate::report::source::{Source, StudyRow, StudySource, studies};
 use crate::study::Pairing;
 use std::collections::BTreeMap;
 
@@ -150,10 +150,7 @@ fn of_measures(
     choice: &Choice,
 ) -> Result<Vec<Figure>, ReportError> {
     let mut figures = Vec::new();
-    for source in sources {
-        let Source::Study(study) = source else {
-            continue;
-        };
+    for study in studies(sources) {
         for axis in compared(study) {
             for measure in measures {
                 if measure.of.has(study) {
@@ -168,12 +165,8 @@ fn of_measures(
 /// The differences of one metric, at least one figure if there are any differences.
 fn of_metric(sources: &[Source], name: &str, choice: &Choice) -> Result<Vec<Figure>, ReportError> {
     let of = |measure: Measure, choice: &Choice| {
-        let studies = sources.iter().filter_map(|source| match source {
-            Source::Study(study) => Some(&**study),
-            Source::Run(_) | Source::Congestion(_) => None,
-        });
-        let axes =
-            studies.flat_map(|study| compared(study).into_iter().map(move |one| (study, one)));
+        let axes = studies(sources)
+            .flat_map(|study| compared(study).into_iter().map(move |one| (study, one)));
         let figures = axes.map(|(study, axis)| of_axis(study, &axis, measure, choice));
         let figures: Result<Vec<Option<Figure>>, ReportError> = figures.collect();
         figures.map(|figures| figures.into_iter().flatten().collect::<Vec<_>>())

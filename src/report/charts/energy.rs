@@ -5,7 +5,7 @@ use super::measures::{Measure, Of, Unit};
 use super::subject::{Heading, Subject};
 use super::title::titled;
 use crate::figure::{Axis, Chart, Figure, Stack, Stacks};
-use crate::report::source::{RunSource, Source};
+use crate::report::source::{RunSource, Source, runs};
 use crate::results::energy::against_always_up;
 use crate::units::number;
 use serde_json::Value;
@@ -70,11 +70,7 @@ const DEVICES: [(&str, &str); 2] = [("switches_j", "switches"), ("nics_j", "NICs
 
 /// The energy of each run by the parts that draw it, and, of several runs, these side by side.
 fn figures(sources: &[Source]) -> Vec<Figure> {
-    let runs = sources.iter().filter_map(|source| match source {
-        Source::Run(run) => Some(&**run),
-        Source::Study(_) | Source::Congestion(_) => None,
-    });
-    let each: Vec<(&RunSource, Vec<Stack>)> = runs
+    let each: Vec<(&RunSource, Vec<Stack>)> = runs(sources)
         .filter_map(|run| Some((run, parts(&run.result["energy"])?)))
         .collect();
     let beside = (each.len() > 1).then(|| side_by_side(&each));

@@ -5,7 +5,7 @@ use super::slowdown::{self, slowdowns};
 use super::subject::Subject;
 use super::title::titled;
 use crate::figure::{Cell, Chart, Figure, Matrix};
-use crate::report::source::Source;
+use crate::report::source::{Source, studies};
 
 pub(super) const SUBJECT: Subject = Subject {
     name: "interference",
@@ -22,11 +22,7 @@ pub(super) const SUBJECT: Subject = Subject {
 const AXES: [&str; 2] = ["job", "beside"];
 
 fn figures(sources: &[Source]) -> Vec<Figure> {
-    let studies = sources.iter().filter_map(|source| match source {
-        Source::Study(study) => Some(&**study),
-        Source::Run(_) | Source::Congestion(_) => None,
-    });
-    let grids = studies.map(slowdowns);
+    let grids = studies(sources).map(slowdowns);
     grids.filter_map(|grid| of_grid(&grid)).flatten().collect()
 }
 

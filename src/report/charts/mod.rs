@@ -22,7 +22,6 @@ mod time;
 mod title;
 
 pub use choice::Choice;
-pub(super) use congestion::analyses;
 pub use differences::METRICS;
 pub(super) use links::hottest;
 pub(super) use missing::{missing, needs, unknown};

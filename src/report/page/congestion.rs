@@ -3,8 +3,7 @@
 use super::section::{Section, Table};
 use super::tables::texts;
 use crate::oblivious::{Spread, SpreadRow};
-use crate::report::charts::analyses;
-use crate::report::source::{CongestionSource, Source};
+use crate::report::source::{CongestionSource, Source, analyses, networks};
 use crate::results::document::{AnalysedNetwork, RankedCable};
 use crate::run::Check;
 use crate::run::Prediction;
@@ -226,7 +225,7 @@ pub(super) fn check(sources: &[Source]) -> Option<Section> {
     section.tables = each(sources, |name, network| {
         Some(predictions(name, network.check.as_ref()?))
     });
-    let checks = analyses(sources).into_iter();
+    let checks = analyses(sources);
     let networks = checks.flat_map(|analysis| &analysis.document.networks);
     for check in networks.filter_map(|network| network.check.as_ref()) {
         section.lead.push(words(check));
@@ -285,13 +284,6 @@ fn each(
     sources: &[Source],
     table: impl Fn(String, &AnalysedNetwork) -> Option<Table>,
 ) -> Vec<Table> {
-    let analyses = analyses(sources);
-    let alone = analyses.len() == 1;
-    let mut tables = Vec::new();
-    for analysis in analyses {
-        for network in &analysis.document.networks {
-            tables.extend(table(analysis.series_name(network, alone), network));
-        }
-    }
-    tables
+    let tables = networks(sources).filter_map(|(name, _, network)| table(name, network));
+    tables.collect()
 }

@@ -3,16 +3,12 @@
 use super::section::Table;
 use super::tables::difference;
 use crate::figure::Estimate;
-use crate::report::source::{Change, Source, StudySource};
+use crate::report::source::{Change, Source, StudySource, studies};
 use crate::study::change_columns;
 
 /// A table for each two axes of each study.
 pub(super) fn tables(sources: &[Source]) -> Vec<Table> {
-    let studies = sources.iter().filter_map(|source| match source {
-        Source::Study(study) => Some(&**study),
-        Source::Run(_) | Source::Congestion(_) => None,
-    });
-    studies.flat_map(of_study).collect()
+    studies(sources).flat_map(of_study).collect()
 }
 
 fn of_study(study: &StudySource) -> Vec<Table> {

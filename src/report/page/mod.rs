@@ -10,7 +10,7 @@ mod tables;
 use super::charts;
 use super::charts::FigureKind;
 use super::error::ReportError;
-use super::source::Source;
+use super::source::{Source, analyses};
 use crate::figure::PALETTE_CSS;
 use minijinja::value::Serde;
 use minijinja::{AutoEscape, Environment, context};
@@ -32,7 +32,7 @@ struct Missing {
 pub fn page(sources: &[Source], title: Option<&str>) -> Result<String, ReportError> {
     let mut sections: Vec<Section> = vec![facts::overview(sources)];
     let mut missing = Vec::new();
-    let analyses = charts::analyses(sources).len();
+    let analyses = analyses(sources).count();
     let has_runs = analyses < sources.len();
     let is_static = !charts::figures(FigureKind::Bandwidth, sources).is_empty();
     for kinds in FigureKind::ALL.chunk_by(|a, b| a.heading() == b.heading()) {

@@ -11,6 +11,7 @@ pub use study::{Change, StudyRow, StudySource};
 
 use crate::config::missing_file;
 use crate::report::error::ReportError;
+use crate::results::document::AnalysedNetwork;
 use crate::results::{ANALYSIS_FILE, COMMAND_FILE, RESULT_FILE};
 use crate::study::STUDY_RESULT_FILE;
 use flitwise_base::quote::cut;
@@ -29,6 +30,41 @@ pub enum Source {
     Study(Box<StudySource>),
     /// Of a static analysis.
     Congestion(Box<CongestionSource>),
+}
+
+/// The runs among the sources.
+pub(crate) fn runs(sources: &[Source]) -> impl Iterator<Item = &RunSource> {
+    sources.iter().filter_map(|source| match source {
+        Source::Run(run) => Some(&**run),
+        Source::Study(_) | Source::Congestion(_) => None,
+    })
+}
+
+/// The studies among the sources.
+pub(crate) fn studies(sources: &[Source]) -> impl Iterator<Item = &StudySource> {
+    sources.iter().filter_map(|source| match source {
+        Source::Study(study) => Some(&**study),
+        Source::Run(_) | Source::Congestion(_) => None,
+    })
+}
+
+/// The analyses among the sources.
+pub(crate) fn analyses(sources: &[Source]) -> impl Iterator<Item = &CongestionSource> {
+    sources.iter().filter_map(|source| match source {
+        Source::Congestion(analysis) => Some(&**analysis),
+        Source::Run(_) | Source::Study(_) => None,
+    })
+}
+
+/// The networks of all analyses, each with its name in figures and tables.
+pub(crate) fn networks(
+    sources: &[Source],
+) -> impl Iterator<Item = (String, &CongestionSource, &AnalysedNetwork)> {
+    let alone = analyses(sources).count() == 1;
+    analyses(sources).flat_map(move |analysis| {
+        let networks = analysis.document.networks.iter();
+        networks.map(move |network| (analysis.series_name(network, alone), analysis, network))
+    })
 }
 
 impl Source {
