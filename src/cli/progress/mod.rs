@@ -15,6 +15,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{IsTerminal, Write};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
+use text::Work;
 pub(super) use text::short;
 
 /// Time between two lines where standard error is no terminal. A shorter run has none.
@@ -43,6 +44,13 @@ impl Shown {
         }
     }
 
+    fn show(&self, run: Run, work: Work, text: impl FnOnce(Option<Duration>) -> String) {
+        match self {
+            Self::Bar(bar) => bar.show(run, work, text),
+            Self::Lines(lines) => lines.show_at(lines.started.elapsed(), run, work, text),
+        }
+    }
+
     /// Removes the bar from a terminal.
     pub fn finish(&self) {
         if let Self::Bar(bar) = self {
@@ -53,10 +61,7 @@ impl Shown {
 
 impl Progress for Shown {
     fn update(&self, s: &Snapshot) {
-        match self {
-            Self::Bar(bar) => bar.update(s),
-            Self::Lines(lines) => lines.update(s),
-        }
+        self.show(s.run, text::work(s), |left| text::progress(s, left));
     }
 
     fn saturated(&self, seen: &SaturatedRun) {
@@ -70,10 +75,12 @@ impl Progress for Shown {
 
 impl StudyProgress for Shown {
     fn update(&self, s: &StudySnapshot) {
-        match self {
-            Self::Bar(bar) => bar.update_study(s),
-            Self::Lines(lines) => lines.update_study_at(lines.started.elapsed(), s),
-        }
+        let work = Work {
+            done: s.tasks_done as f64,
+            all: Some(s.tasks as f64),
+            is_bound: false,
+        };
+        self.show(Run::Experiment, work, |left| text::study(s, left));
     }
 }
 
@@ -84,26 +91,15 @@ struct Seen {
 }
 
 impl Seen {
-    /// Notes the progress of a study.
-    fn note_study(this: &mut Option<Self>, now: Duration, s: &StudySnapshot) -> Option<Duration> {
-        let seen = this.get_or_insert_with(|| Self {
-            run: Run::Experiment,
-            eta: Eta::default(),
-        });
-        seen.eta.note(now, s.tasks_done as f64);
-        seen.eta.left((s.tasks - s.tasks_done) as f64)
-    }
-
-    /// Notes a snapshot. A snapshot of another run starts the estimate anew.
-    fn note(this: &mut Option<Self>, now: Duration, s: &Snapshot) -> Option<Duration> {
+    /// Notes the work of a run, or of a study. Another run starts the estimate anew.
+    fn note(this: &mut Option<Self>, now: Duration, run: Run, work: Work) -> Option<Duration> {
         let seen = match this {
-            Some(seen) if seen.run == s.run => seen,
+            Some(seen) if seen.run == run => seen,
             _ => this.insert(Self {
-                run: s.run,
+                run,
                 eta: Eta::default(),
             }),
         };
-        let work = text::work(s);
         seen.eta.note(now, work.done);
         seen.eta.left(work.left())
     }
@@ -137,22 +133,12 @@ impl Bar {
         }
     }
 
-    fn update_study(&self, s: &StudySnapshot) {
+    fn show(&self, run: Run, work: Work, text: impl FnOnce(Option<Duration>) -> String) {
         self.begin();
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        let left = Seen::note_study(&mut seen, self.started.elapsed(), s);
-        let part = s.tasks_done as f64 / s.tasks.max(1) as f64;
-        self.bar.set_position((part * PARTS as f64) as u64);
-        self.bar.set_message(text::study(s, left));
-    }
-
-    fn update(&self, s: &Snapshot) {
-        self.begin();
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        let left = Seen::note(&mut seen, self.started.elapsed(), s);
-        let part = text::work(s).part();
-        self.bar.set_position((part * PARTS as f64) as u64);
-        self.bar.set_message(text::progress(s, left));
+        let left = Seen::note(&mut seen, self.started.elapsed(), run, work);
+        self.bar.set_position((work.part() * PARTS as f64) as u64);
+        self.bar.set_message(text(left));
     }
 }
 
@@ -187,35 +173,21 @@ impl<W: Write + Send> Lines<W> {
         }
     }
 
-    fn update(&self, s: &Snapshot) {
-        self.update_at(self.started.elapsed(), s);
-    }
-
-    /// Takes a snapshot at a time since the start.
-    fn update_at(&self, now: Duration, s: &Snapshot) {
-        self.line(now, |seen| {
-            let left = Seen::note(seen, now, s);
-            text::progress(s, left)
-        });
-    }
-
-    /// Takes the state of a study at a time since the start.
-    fn update_study_at(&self, now: Duration, s: &StudySnapshot) {
-        self.line(now, |seen| {
-            let left = Seen::note_study(seen, now, s);
-            text::study(s, left)
-        });
-    }
-
-    /// Writes a line if one is due.
-    fn line(&self, now: Duration, text: impl FnOnce(&mut Option<Seen>) -> String) {
+    /// Takes the state at a time since the start, and writes a line if one is due.
+    fn show_at(
+        &self,
+        now: Duration,
+        run: Run,
+        work: Work,
+        text: impl FnOnce(Option<Duration>) -> String,
+    ) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let LinesState { out, due, seen } = &mut *state;
-        let text = text(seen);
+        let left = Seen::note(seen, now, run, work);
         if now >= *due {
             *due = now + self.every;
             // If standard error is closed, nothing reads the progress.
-            let _ = writeln!(out, "{text}");
+            let _ = writeln!(out, "{}", text(left));
         }
     }
 }
@@ -223,13 +195,14 @@ impl<W: Write + Send> Lines<W> {
 #[cfg(test)]
 mod tests {
     use super::Lines;
-    use super::text::after_ms;
+    use super::text::{self, after_ms};
     use std::time::Duration;
 
     fn lines(times_s: &[u64]) -> String {
         let lines = Lines::new(Duration::from_secs(30), Vec::new());
         for &s in times_s {
-            lines.update_at(Duration::from_secs(s), &after_ms(s));
+            let (now, s) = (Duration::from_secs(s), after_ms(s));
+            lines.show_at(now, s.run, text::work(&s), |left| text::progress(&s, left));
         }
         String::from_utf8(lines.state.into_inner().unwrap().out).unwrap()
     }
