@@ -84,6 +84,13 @@ impl Sink {
                 "is a directory; name a file",
             ));
         }
+        let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty());
+        if let Some(dir) = dir.filter(|dir| !dir.exists()) {
+            return Err(io::Error::new(
+                io::ErrorKind::NotFound,
+                format!("there is no directory `{}`; create it", dir.display()),
+            ));
+        }
         let (part, file) = if direct {
             (None, File::create(path)?)
         } else {

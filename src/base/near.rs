@@ -44,10 +44,13 @@ pub fn similar_file(path: &Path) -> Option<String> {
         .map(|entry| entry.file_name());
     let mut names: Vec<String> = names.filter_map(|name| name.into_string().ok()).collect();
     names.sort_unstable();
-    // Often only the extension is missing.
-    let stem = |known: &&String| Path::new(known.as_str()).file_stem() == path.file_name();
-    if let Some(known) = names.iter().find(stem) {
-        return Some(known.clone());
-    }
-    nearest(name, names.iter().map(String::as_str)).map(str::to_owned)
+    let mut names = names.iter().map(String::as_str);
+    // Often only the extension is missing. A directory may have the name of the file beside it.
+    let extended = names.clone().find(|known| {
+        let is_stem = Path::new(known).file_stem() == path.file_name();
+        is_stem && path.with_file_name(known).is_file()
+    });
+    extended
+        .or_else(|| nearest(name, &mut names))
+        .map(str::to_owned)
 }

@@ -38,12 +38,12 @@ pub(super) fn unwritten(option: &str, e: &flitwise_formats::Error) -> CliError {
     if e.is_full_disk() {
         CliError::Failed(format!("cannot write {e}"))
     } else {
-        let missing = e.missing_file().and_then(Path::parent);
-        let cure = match missing.filter(|dir| !dir.exists()) {
-            Some(dir) => format!("create `{}`", dir.display()),
-            None => "name a file that can be written".to_owned(),
+        // The error of a missing directory has its cure.
+        let cure = match e.missing_file() {
+            Some(_) => "",
+            None => "; name a file that can be written",
         };
-        CliError::BadInput(format!("{option}: cannot write {e}; {cure}"))
+        CliError::BadInput(format!("{option}: cannot write {e}{cure}"))
     }
 }
 
