@@ -8,7 +8,6 @@ use super::probe::{Unwatched, Watched};
 use super::variant::{Any, OneRate, Plain, Probed, ThreeRates, Variant};
 use super::voq::{self, layout};
 use crate::routing::Router;
-use crate::spec::hierarchical::CentralLink;
 use crate::spec::{FabricSpec, Hierarchical, SpecError, Switch, Voq};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -30,10 +29,7 @@ pub(super) fn new(
     };
     match &spec.switch {
         Switch::Hierarchical(switch) => {
-            let is_usual = !switch.allocator.is_in_rounds()
-                && !switch.allocates_blindly()
-                && !spec.routing.asks_for_waiting()
-                && switch.buffers.central_link == CentralLink::ByOutput;
+            let is_usual = hierarchical::is_usual(spec, switch);
             match spec.congestion_control {
                 None if is_usual => plan.hierarchical::<Plain>(switch),
                 Some(_) if is_usual => plan.hierarchical::<OneRate>(switch),

@@ -40,10 +40,10 @@ pub(super) trait Variant: Debug + Copy + Eq + Default + Send + 'static {
     #[inline(always)]
     fn part<T>(part: &Option<Box<T>>) -> Option<&T> {
         if Self::IS_PLAIN {
-            None
-        } else {
-            part.as_deref()
+            debug_assert!(part.is_none(), "plain fabrics do not have it");
+            return None;
         }
+        part.as_deref()
     }
 
     /// As [`part`](Self::part).

@@ -204,13 +204,14 @@ impl<V: Variant> Fabric<V> {
         buffers
             .credits
             .add_return(at, credit_return, self.kernel.now);
-        let first_credit = buffers.credits.first_credit_tick(&credit_return);
         if is_empty {
             *switches.ready_word(central, queue / 64) &= !(1 << (queue % 64));
         }
         while waiting != 0 {
             let port = central.mport().input(waiting.trailing_zeros());
             waiting &= waiting - 1;
+            let credits = &self.switches.central_buffers.credits;
+            let first_credit = credits.first_credit_tick(&credit_return);
             self.wake(Event::Input(port), first_credit);
         }
         if self.switches.central_has_ready(central) {

@@ -10,7 +10,7 @@ use super::buffers::CentralBuffers;
 use super::ledger::MAX_CREDITS;
 use super::schedule::{DrainRate, MAX_FLITS, MAX_SPEEDUP};
 use crate::ids::SwitchId;
-use crate::spec::hierarchical::{Buffers, MPORT_PORTS, Pool, Quota, Timing};
+use crate::spec::hierarchical::{Buffers, CentralLink, MPORT_PORTS, Pool, Quota, Timing};
 use crate::spec::{Classes, FabricSpec, Hierarchical, SpecError, Tick};
 
 /// Most MPorts of a switch. A mask of 64 bits holds the sources of an output: the four
@@ -22,6 +22,14 @@ const MAX_QUEUES: u64 = 1 << 28;
 
 /// Most different rates of degraded links: a byte holds the number of one.
 const MAX_RATES: usize = 255;
+
+/// Whether a fabric has the usual rules, as variants without [`HAS_ANY_RULE`](crate::engine::variant::Variant::HAS_ANY_RULE).
+pub(in crate::engine) fn is_usual(spec: &FabricSpec, switch: &Hierarchical) -> bool {
+    !switch.allocator.is_in_rounds()
+        && !switch.allocates_blindly()
+        && !spec.routing.asks_for_waiting()
+        && switch.buffers.central_link == CentralLink::ByOutput
+}
 
 /// Whether a link can ever wait for credits of a receive buffer.
 ///

@@ -59,6 +59,7 @@ mod switches;
 
 pub(super) use self::block::lookahead;
 use self::control::ControlState;
+pub(super) use self::layout::is_usual;
 use self::links::Links;
 use self::mail::{Arrival, Credits};
 use self::nics::Nics;
@@ -175,6 +176,10 @@ impl<V: Variant> Fabric<V> {
         router: &Arc<Router>,
     ) -> Result<Self, SpecError> {
         layout::check_limits(spec, switch)?;
+        debug_assert!(
+            V::HAS_ANY_RULE || is_usual(spec, switch),
+            "a variant of another fabric"
+        );
         let (topology, timing) = (&spec.topology, &switch.timing);
         let radix = topology.radix();
         let ports = (topology.switches() * radix) as usize;

@@ -118,8 +118,20 @@ impl<V: Variant> Fabric<V> {
             let returns = &mut self.buffer_returns[output];
             take_room(port, returns, packet.credits, &leaves, now);
         }
-        let came_on = std::mem::replace(&mut packet.buffer_vl, pick.vl);
-        let (to, dst, header) = (port.to, packet.dst, packet.schedule.header());
+        let (dst, came_on) = (packet.dst, packet.buffer_vl);
+        packet.buffer_vl = pick.vl;
+        self.leave_for_far_end(id, output);
+        if let Some(at) = wake_upstream {
+            self.wake_sender(upstream, at);
+        }
+        self.head_granted(id, (input, came_on), dst);
+    }
+
+    /// Packet `id`, which crosses to `output`, leaves for the far end. The output looks again when it is free.
+    #[inline(always)]
+    fn leave_for_far_end(&mut self, id: PacketId, output: OutputId) {
+        let (packet, port) = (&mut self.kernel.packets[id], &self.outputs[output]);
+        let (to, header) = (port.to, packet.schedule.header());
         let waits = port.waiting_vls != 0;
         let retry_at = port.free_at.tick - self.stages.allocation;
         if to.is_nic() {
@@ -133,10 +145,6 @@ impl<V: Variant> Fabric<V> {
         if waits {
             self.wake_output(output, retry_at);
         }
-        if let Some(at) = wake_upstream {
-            self.wake_sender(upstream, at);
-        }
-        self.head_granted(id, (input, came_on), dst);
     }
 
     /// Has the sender of a link, an output, look in tick `at` whether it can send, or earlier.
