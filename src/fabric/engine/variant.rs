@@ -3,12 +3,8 @@
 
 use super::bits::BitSet;
 use super::probe::{Unwatched, Watched, Watcher};
+use super::voq::schedule::{KeptLines, Line, OnlyLine};
 use std::fmt::Debug;
-
-/// A value that can be kept for each rate.
-pub(super) trait Value: Debug + Copy + Eq + Send {}
-
-impl<T: Debug + Copy + Eq + Send> Value for T {}
 
 /// The properties of a fabric that the compiler knows. Types with this parameter derive `Debug`, `Copy`, `Eq` and
 /// `Default`, which asks for these of a variant.
@@ -27,13 +23,10 @@ pub(super) trait Variant: Debug + Copy + Eq + Default + Send + 'static {
     const RATES: usize;
     /// Most ports of a `voq` switch.
     const PORTS: u32;
-    /// A value for each of [`RATES`](Self::RATES) rates.
-    type PerRate<T: Value>: Value + AsRef<[T]> + AsMut<[T]>;
+    /// The lines of a flit schedule, one for each of [`RATES`](Self::RATES) rates, as a packet keeps them.
+    type KeptLines: KeptLines;
     /// A bit for each of [`PORTS`](Self::PORTS) ports.
     type PortSet: BitSet;
-
-    /// `value` for each rate.
-    fn per_rate<T: Value>(value: T) -> Self::PerRate<T>;
 
     /// The `part`, which plain fabrics do not have: the compiler drops the code behind it. (The power states of links
     /// are no such part of hierarchical fabrics.)
@@ -57,9 +50,9 @@ pub(super) trait Variant: Debug + Copy + Eq + Default + Send + 'static {
     }
 }
 
-/// Defines variants: name, watcher, whether any rule, most different rates and most ports per switch.
+/// Defines variants: name, watcher, whether any rule, most different rates and their lines, and most ports per switch.
 macro_rules! variants {
-    ($($(#[$doc:meta])* $name:ident: $watcher:ident, $any_rule:literal, $rates:literal, $ports:literal;)+) => {$(
+    ($($(#[$doc:meta])* $name:ident: $watcher:ident, $any_rule:literal, $rates:literal $lines:ty, $ports:literal;)+) => {$(
         $(#[$doc])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
         pub(super) struct $name;
@@ -69,27 +62,22 @@ macro_rules! variants {
             const IS_PLAIN: bool = $rates == 0;
             const HAS_ANY_RULE: bool = $any_rule;
             const RATES: usize = $rates;
-            type PerRate<T: Value> = [T; $rates];
+            type KeptLines = $lines;
             const PORTS: u32 = $ports;
             type PortSet = [u64; $ports / 64];
-
-            #[inline(always)]
-            fn per_rate<T: Value>(value: T) -> Self::PerRate<T> {
-                [value; $rates]
-            }
         }
     )+};
 }
 
 variants! {
     /// Plain fabrics: see [`Variant::IS_PLAIN`].
-    Plain: Unwatched, false, 0, 64;
+    Plain: Unwatched, false, 0 [Line; 0], 64;
     /// Other fabrics of one rate. Hierarchical switches have congestion control and the usual rules.
-    OneRate: Unwatched, false, 1, 64;
+    OneRate: Unwatched, false, 1 OnlyLine, 64;
     /// Fabrics of `voq` switches with at most three rates.
-    ThreeRates: Unwatched, false, 3, 64;
+    ThreeRates: Unwatched, false, 3 [Line; 3], 64;
     /// All other fabrics within the limits of the engine.
-    Any: Unwatched, true, 8, 128;
+    Any: Unwatched, true, 8 [Line; 8], 128;
     /// Fabrics that a probe watches. Few of them run long, so one variant serves all.
-    Probed: Watched, true, 8, 128;
+    Probed: Watched, true, 8 [Line; 8], 128;
 }

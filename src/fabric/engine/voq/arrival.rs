@@ -26,7 +26,7 @@ impl<V: Variant> Fabric<V> {
     /// The tail of packet `id` is at its NIC.
     pub(super) fn arrive(&mut self, id: PacketId, workload: &mut dyn Workload) {
         let (packet, origin) = (self.kernel.packets[id], self.origins[id]);
-        self.kernel.packets[id].alive = false;
+        self.kernel.packets[id].starts = 0;
         self.kernel.packets.remove(id);
         if origin.purpose == Purpose::Answer {
             let seen = || packet.seen(id);
@@ -61,7 +61,7 @@ impl<V: Variant> Fabric<V> {
         let received = Received {
             src: origin.src,
             sl: packet.sl,
-            fecn: packet.fecn,
+            fecn: origin.fecn,
             last: origin.last,
         };
         let Answers { ack, cnp_bytes } = self.nics.answering.answers(packet.dst, received);
@@ -124,6 +124,7 @@ impl<V: Variant> Fabric<V> {
             purpose: Purpose::Answer,
             last: false,
             becn,
+            fecn: false,
         };
         self.origins.set(id, origin);
         let state = &mut self.nics.state[src];

@@ -49,7 +49,7 @@ impl<V: Variant> Fabric<V> {
             progress: self.routes.progress(id),
         };
         post.send(block, at, arrival);
-        packet.alive = false;
+        packet.starts = 0;
         self.kernel.packets.remove(id);
         true
     }

@@ -8,7 +8,7 @@
 use super::arbiter::Pick;
 use super::credit_returns::{CreditReturn, CreditReturns, DrainRates};
 use super::flows::Flow;
-use super::packet::{Packet, Purpose};
+use super::packet::{Origin, Packet, Purpose};
 use super::ports::{InPort, Pointer};
 use super::power::waiting_bytes;
 use super::rate::{Length, PlainPacket, SubTick};
@@ -88,7 +88,8 @@ impl<V: Variant> Fabric<V> {
         let mut delay = 1 + self.links.latency(upstream);
         if let Some(congestion) = V::part_mut(&mut self.congestion) {
             let (observers, queue) = (&mut self.kernel.observers, (input, output, pick.vl));
-            delay += mark((packet, id), queue, reader.rate, congestion, observers, now);
+            let packet = (&*packet, &mut self.origins[id], id);
+            delay += mark(packet, queue, reader.rate, congestion, observers, now);
         }
 
         let reader_free = &mut self.switches.inputs_free[input.index()];
@@ -327,7 +328,7 @@ fn start_on_link<V: Variant>(
 /// link of the rate with index `rate`. Returns how much later its credits return.
 #[inline(always)]
 fn mark<V: Variant>(
-    (packet, id): (&mut Packet<V>, PacketId),
+    (packet, origin, id): (&Packet<V>, &mut Origin, PacketId),
     (input, output, vl): (InputId, OutputId, u8),
     rate: u8,
     congestion: &mut Congestion,
@@ -338,7 +339,7 @@ fn mark<V: Variant>(
     let queue = MarkerQueue { input, output, vl };
     let joined_now = packet.waiting_since == now;
     if congestion.granted(queue, PacketLength { flits, bytes }, joined_now) {
-        packet.fecn = true;
+        origin.fecn = true;
         observers.marked(now, queue.output, || packet.seen(id));
     }
     congestion.credit_return_delay((queue.output, queue.vl), rate.into(), bytes)

@@ -42,7 +42,7 @@ mod power;
 mod prefetch;
 mod rate;
 mod route;
-mod schedule;
+pub(in crate::engine) mod schedule;
 mod state;
 mod statistics;
 mod switches;

@@ -369,6 +369,7 @@ impl<V: Variant> Fabric<V> {
             purpose: Purpose::Data,
             last,
             becn: false,
+            fecn: false,
         };
         self.origins.set(packet, origin);
         self.nics.state[nic]

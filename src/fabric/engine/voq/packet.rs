@@ -53,12 +53,9 @@ pub(in crate::engine) struct Packet<V: Variant> {
     pub buffer_vl: u8,
     /// VL class with respect to the datelines: 0 before, 1 behind.
     pub class: u8,
-    pub fecn: bool,
-    /// Not yet delivered: this entry of the pool is in use.
-    pub alive: bool,
 }
 
-/// The packets in flight.
+/// The packets in flight. An entry without a packet starts in tick 0.
 pub(super) type Packets<V> = Pool<PacketId, Packet<V>>;
 
 /// The part of a packet that only the NICs at both ends of its path need.
@@ -74,6 +71,7 @@ pub(super) struct Origin {
     /// Last packet of its message.
     pub last: bool,
     pub becn: bool,
+    pub fecn: bool,
 }
 
 /// The origins of the packets of a pool, by their numbers.
@@ -130,11 +128,12 @@ impl<V: Variant> Default for Packet<V> {
             vl: 0,
             buffer_vl: 0,
             class: 0,
-            fecn: false,
-            alive: true,
         }
     }
 }
+
+/// A packet of a fabric with one rate lies in one cache line, as one of a plain fabric does.
+const _: () = assert!(size_of::<Packet<crate::engine::variant::OneRate>>() == 64);
 
 impl<V: Variant> Packet<V> {
     /// The packet, which has number `id`, as a probe sees it.

@@ -13,10 +13,11 @@
 use super::rate::{Length, PlainPacket, Rate, SubTick};
 use crate::engine::variant::Variant;
 use crate::spec::Tick;
+use std::fmt::Debug;
 
 /// The ticks ⌊start + i · q/p⌋ in which a server of rate p/q takes flits i.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Line {
+pub(in crate::engine) struct Line {
     /// The start, a [`SubTick`] in two fields: so a line takes 16 bytes.
     tick: Tick,
     part: u32,
@@ -48,13 +49,66 @@ impl Line {
     }
 }
 
+/// The lines of a flit schedule, as a packet keeps them beside the tick of its header.
+pub(in crate::engine) trait KeptLines: Debug + Copy + Eq + Send {
+    /// The same lines by themselves.
+    type Lines: Debug + Copy + Eq + Send + AsRef<[Line]> + AsMut<[Line]>;
+    /// No lines in use.
+    const NONE: Self::Lines;
+    /// Keeps lines of which the first begins with the header.
+    fn of(lines: Self::Lines) -> Self;
+    /// The lines; `header`: tick of the header.
+    fn lines(self, header: Tick) -> Self::Lines;
+}
+
+impl<const N: usize> KeptLines for [Line; N] {
+    type Lines = Self;
+    const NONE: Self = [Line::NONE; N];
+
+    #[inline(always)]
+    fn of(lines: Self) -> Self {
+        lines
+    }
+
+    #[inline(always)]
+    fn lines(self, _header: Tick) -> Self {
+        self
+    }
+}
+
+/// The line of the only rate: it begins in this part of the header's tick. With it a packet fits a cache line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::engine) struct OnlyLine {
+    part: u32,
+}
+
+impl KeptLines for OnlyLine {
+    type Lines = [Line; 1];
+    const NONE: [Line; 1] = [Line::NONE];
+
+    #[inline(always)]
+    fn of([Line { part, .. }]: [Line; 1]) -> Self {
+        Self { part }
+    }
+
+    #[inline(always)]
+    fn lines(self, header: Tick) -> [Line; 1] {
+        let part = self.part;
+        [Line {
+            tick: header,
+            part,
+            rate: 0,
+        }]
+    }
+}
+
 /// In which ticks the flits of a packet but the last one pass a place: the latest of its lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Lines<V: Variant>(V::PerRate<Line>);
+pub(super) struct Lines<V: Variant>(<V::KeptLines as KeptLines>::Lines);
 
 impl<V: Variant> Default for Lines<V> {
     fn default() -> Self {
-        Self(V::per_rate(Line::NONE))
+        Self(V::KeptLines::NONE)
     }
 }
 
@@ -113,7 +167,9 @@ impl<V: Variant> Lines<V> {
 }
 
 /// In which ticks the flits of a packet pass a place.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+// Packed, as a packet has the room for a part of 32 bits, but not for padding behind it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(Rust, packed(4))]
 pub(in crate::engine) struct Schedule<V: Variant> {
     /// Tick of the header.
     header: Tick,
@@ -121,7 +177,13 @@ pub(in crate::engine) struct Schedule<V: Variant> {
     tail: Tick,
     /// The line of the last server comes first; it decides the tick of the header, as no server
     /// lets the header wait for later flits. Unused entries are at the end.
-    lines: Lines<V>,
+    lines: V::KeptLines,
+}
+
+impl<V: Variant> Default for Schedule<V> {
+    fn default() -> Self {
+        Self::new(0, 0, Lines::default())
+    }
 }
 
 /// A packet of a plain fabric crosses from tick `start` on, between crossbar ports that are free
@@ -145,6 +207,16 @@ pub(super) fn cross_plainly(
 }
 
 impl<V: Variant> Schedule<V> {
+    #[inline(always)]
+    fn new(header: Tick, tail: Tick, lines: Lines<V>) -> Self {
+        let lines = V::KeptLines::of(lines.0);
+        Self {
+            header,
+            tail,
+            lines,
+        }
+    }
+
     /// All flits are available from tick 0 on.
     #[cfg(test)]
     pub(super) fn at_once() -> Self {
@@ -164,26 +236,25 @@ impl<V: Variant> Schedule<V> {
     }
 
     /// The ticks of all flits but the last.
-    #[inline]
+    #[inline(always)]
     pub(super) fn lines(&self) -> Lines<V> {
-        self.lines
+        Lines(self.lines.lines(self.header))
     }
 
     /// Tick of flit `i`, which is not the last one; 0 if it was available from the first.
     #[inline]
     pub(super) fn tick_of(&self, rates: &[Rate], i: u32) -> Tick {
-        self.lines.tick_of(self.header, rates, i)
+        self.lines().tick_of(self.header, rates, i)
     }
 
     /// The same schedule, later by `ticks`.
     #[inline]
-    pub(super) fn later(mut self, ticks: Tick) -> Self {
-        for line in self.lines.0.as_mut() {
+    pub(super) fn later(self, ticks: Tick) -> Self {
+        let mut lines = self.lines();
+        for line in lines.0.as_mut() {
             line.tick += ticks;
         }
-        self.header += ticks;
-        self.tail += ticks;
-        self
+        Self::new(self.header + ticks, self.tail + ticks, lines)
     }
 
     /// The same schedule, with the last flit in tick `tail`.
@@ -197,15 +268,15 @@ impl<V: Variant> Schedule<V> {
     /// later. The last one of the `flits` flits may be short and reaches it in tick `tail`.
     #[inline]
     pub(super) fn arriving(self, flight: Tick, tail: Tick, flits: u32) -> Self {
-        let mut arriving = self.later(flight);
-        arriving.tail = tail;
-        if flits == 1 {
-            arriving.header = tail;
-            if let Some(line) = arriving.lines.0.as_mut().first_mut() {
-                (line.tick, line.part) = (tail, 0);
-            }
+        let arriving = self.later(flight);
+        if flits > 1 {
+            return arriving.with_tail(tail);
         }
-        arriving
+        let mut lines = arriving.lines();
+        if let Some(line) = lines.0.as_mut().first_mut() {
+            (line.tick, line.part) = (tail, 0);
+        }
+        Self::new(tail, tail, lines)
     }
 
     /// A server of rate index `rate` takes a packet whose flits become available on this
@@ -232,25 +303,21 @@ impl<V: Variant> Schedule<V> {
         let last_parts = own.last_flit_parts(length);
         // Flits that were available from the first have tick 0 and change nothing.
         free = free.max(own.advance(SubTick::at(self.tail), last_parts));
-        let mut leaving = Self {
-            header: begin.tick,
-            tail: last.max(self.tail),
-            lines: Lines::default(),
-        };
-        if let Some(line) = leaving.lines.0.as_mut().first_mut() {
+        let (mut header, mut lines) = (begin.tick, Lines::<V>::default());
+        if let Some(line) = lines.0.as_mut().first_mut() {
             *line = Line::new(begin, rate);
         }
         // With a single rate and flits of whole ticks, only the last flit can become available
         // later than the server would take it.
         if V::RATES > 1 || V::RATES == 1 && !own.flits_take_whole_ticks() {
-            self.keep_lines(&mut leaving, start);
+            header = self.keep_lines(&mut lines, start);
             if length.flits > 1 {
                 // The last flit follows the one before.
                 let before = SubTick::at(self.tick_of(rates, length.flits - 2));
                 free = free.max(own.advance(before, own.flit + last_parts));
             }
         }
-        (leaving, free)
+        (Self::new(header, last.max(self.tail), lines), free)
     }
 
     /// [`Schedule::served`] in a plain fabric.
@@ -270,33 +337,29 @@ impl<V: Variant> Schedule<V> {
         let begin = free.in_parts(own).max(start << own.power);
         let free = (begin + parts).max((self.tail << own.power) + last_parts);
         let header = begin >> own.power;
-        let leaving = Self {
-            header,
-            tail: self.tail.max(header + before),
-            lines: Lines::default(),
-        };
+        let leaving = Self::new(header, self.tail.max(header + before), Lines::default());
         (leaving, SubTick::of_parts(free, own))
     }
 
     /// Adds to `leaving`, which has the line of a server that starts in tick `start`, the lines of
-    /// this schedule that may still decide behind that server.
+    /// this schedule that may still decide behind that server. Returns the tick of the header.
     #[inline(never)]
-    fn keep_lines(&self, leaving: &mut Self, start: Tick) {
-        let rate = leaving.lines.0.as_mut()[0].rate;
+    fn keep_lines(&self, leaving: &mut Lines<V>, start: Tick) -> Tick {
+        let leaving = leaving.0.as_mut();
+        let rate = leaving[0].rate;
         let mut count = 1;
-        for line in self.lines.used().filter(|line| line.rate != NO_RATE) {
+        for line in self.lines().used().filter(|line| line.rate != NO_RATE) {
             if line.rate == rate {
-                let first = &mut leaving.lines.0.as_mut()[0];
-                *first = Line::new(first.start().max(line.start()), rate);
-                leaving.header = first.tick;
+                leaving[0] = Line::new(leaving[0].start().max(line.start()), rate);
             } else if line.tick < start && line.rate < rate {
                 // This line began before `start` and is faster: its flits stay ahead of the
                 // server's line.
             } else {
-                leaving.lines.0.as_mut()[count] = *line;
+                leaving[count] = *line;
                 count += 1;
             }
         }
+        leaving[0].tick
     }
 }
 

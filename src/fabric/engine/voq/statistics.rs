@@ -29,7 +29,7 @@ impl<V: Variant> Fabric<V> {
     /// each with the tick in which it will.
     fn not_started(&self) -> impl Iterator<Item = (Tick, &Packet<V>)> {
         self.kernel.packets.entries().iter().filter_map(|packet| {
-            let not_started = packet.alive && packet.starts > self.kernel.now;
+            let not_started = packet.starts > self.kernel.now;
             not_started.then_some((packet.starts, packet))
         })
     }
