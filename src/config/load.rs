@@ -146,7 +146,7 @@ fn resolve_reading(
     let planned = planned(&raw, &document, done, dir);
     let mut plan = planned.map_err(|e| {
         let e = document.locate(explain_preset(&said, &document, e));
-        explain_topology(overrides, e)
+        explain_override(overrides, e)
     })?;
     plan.written = Written::of(&said, "", implied, dir);
     let main = &plan.experiment;
@@ -167,15 +167,30 @@ fn resolve_reading(
     Ok(plan)
 }
 
-/// Names the override that gave the fabric its topology, if that has too few NICs for a key which the file sets.
-fn explain_topology(overrides: &[&Override], mut error: ConfigError) -> ConfigError {
+/// Names the override behind an error that the file shows: of the topology, if that has too few NICs for a key, or of a part
+/// of the table that is wrong as a whole.
+fn explain_override(overrides: &[&Override], mut error: ConfigError) -> ConfigError {
     let mut overrides = overrides.iter().rev();
-    let is_typed = (error.location.as_ref()).is_some_and(|at| is_argument(&at.source));
-    if error.is_for_topology()
-        && !is_typed
-        && let Some(set) = overrides.find(|set| sets_topology(&set.text))
-    {
-        error.problem += &format!("; {SET} {} sets the topology", cut(&set.text));
+    if (error.location.as_ref()).is_some_and(|at| is_argument(&at.source)) {
+        return error;
+    }
+    let of_topology = error.is_for_topology();
+    let inside = format!("{}.", error.key);
+    let is_part = |set: &Override| set.place.is_none() && set.text.starts_with(&inside);
+    let means = |set: &&&Override| {
+        if of_topology {
+            sets_topology(&set.text)
+        } else {
+            is_part(set)
+        }
+    };
+    if let Some(set) = overrides.find(means) {
+        let does = if of_topology {
+            "sets the topology"
+        } else {
+            "changes it"
+        };
+        error.problem += &format!("; {SET} {} {does}", cut(&set.text));
     }
     error
 }

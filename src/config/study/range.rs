@@ -57,44 +57,37 @@ pub(crate) fn range(text: &str) -> Option<Result<Vec<String>, String>> {
             text.trim()
         )));
     }
-    if first < last && first.checked_add(step).is_some_and(|second| second > last) {
-        return Some(Err(format!(
-            "{} has one value, because its step is longer than the range; write \"0..0.2 step 0.05\"",
-            quoted(text)
-        )));
-    }
-    Some(steps(first, last, step).ok_or_else(|| {
-        format!(
-            "{} is no range of at most {MOST} decimal numbers; write \"0..0.2 step 0.05\"",
-            quoted(text)
-        )
-    }))
+    let values = steps(first, last, step);
+    Some(values.map_err(|cause| format!("{} {cause}; write \"0..0.2 step 0.05\"", quoted(text))))
 }
 
-fn steps(first: Ratio, last: Ratio, step: Ratio) -> Option<Vec<String>> {
-    if step.is_zero() || first > last {
-        return None;
+/// The values from `first` to at most `last`, or what is wrong with the range.
+fn steps(first: Ratio, last: Ratio, step: Ratio) -> Result<Vec<String>, String> {
+    if step.is_zero() {
+        return Err("has a step of 0".to_owned());
+    }
+    if first > last {
+        return Err(format!("ends at {last}, below its first value"));
+    }
+    let second = first.checked_add(step);
+    if first < last && second.is_some_and(|second| second > last) {
+        return Err("has one value, because its step is longer than the range".to_owned());
     }
     let mut values = Vec::new();
-    for i in 0..=MOST {
-        let offset = step.checked_mul(Ratio::whole(i))?;
-        let sum = |a: Ratio, b: Ratio| {
-            let num = u128::from(a.num()) * u128::from(b.den());
-            let num = num.checked_add(u128::from(b.num()) * u128::from(a.den()))?;
-            Ratio::reduced(num, u128::from(a.den()) * u128::from(b.den()))
-        };
-        let value = sum(first, offset)?;
-        if value > last {
-            return Some(values);
+    let mut value = first;
+    while value <= last {
+        if values.len() as u64 == MOST {
+            return Err(format!("has more than {MOST} values"));
         }
         let text = value.to_string();
-        // No decimal number.
         if text.contains('/') {
-            return None;
+            return Err(format!("has the value {text}, which is no decimal number"));
         }
         values.push(text);
+        let next = value.checked_add(step);
+        value = next.ok_or("has numbers that are too large")?;
     }
-    None
+    Ok(values)
 }
 
 /// The values of `v1,v2,…` or of a range, each with its place in the text. Commas inside of brackets and
@@ -151,15 +144,20 @@ mod tests {
         // The last step does not reach the end.
         assert_eq!(of("1..2 step 0.4").unwrap(), ["1", "1.4", "1.8"]);
         assert_eq!(range("../a.vef"), None);
-        for wrong in [
-            "1..0",
-            "0..1 step 0",
-            "0..1 step 1/3",
-            "0..1 step 0.0000001",
-            "0..0.2",
-            "0.5..2",
+        for (wrong, cause) in [
+            ("1..0", "ends at 0, below its first value"),
+            ("0..1 step 0", "has a step of 0"),
+            ("0..1 step 2", "its step is longer than the range"),
+            (
+                "0..1 step 1/3",
+                "has the value 1/3, which is no decimal number",
+            ),
+            ("0..1 step 0.0000001", "has more than 100000 values"),
+            ("0..0.2", "has no step"),
+            ("0.5..2", "has no step"),
         ] {
-            assert!(of(wrong).is_err(), "{wrong}");
+            let error = of(wrong).unwrap_err();
+            assert!(error.contains(cause), "{error}");
         }
     }
 
