@@ -141,12 +141,11 @@ impl Target {
         let Some(differs) = difference(&there["experiment"], &here) else {
             return Ok(());
         };
-        let (hash, file) = (&there["experiment_hash"], file.display());
         Err(refuse(format_args!(
-            "`{}` holds the result of another experiment than `{file}`: {} {differs}; name another \
-             directory, or replace the result with --force",
+            "`{}` holds the result of another experiment than `{}`, {differs}; name another directory, or replace the \
+             result with --force",
             self.shown.display(),
-            cut(hash.as_str().unwrap_or("it"))
+            file.display()
         )))
     }
 }
@@ -234,7 +233,7 @@ fn difference(there: &Value, here: &Value) -> Option<String> {
     let first = differences(there, here).into_iter().next()?;
     let [there, here] = first.values.map(brief);
     Some(format!(
-        "has {} = {there}, here it is {here}",
+        "with {} = {there} instead of {here}",
         cut(&first.key)
     ))
 }
