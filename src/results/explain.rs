@@ -2,7 +2,7 @@
 
 use super::compared::{ComparedRun, MOST_KEYS, different_keys};
 use super::link_ends::link_end_named;
-use super::split::last_job;
+use super::measures::last_job;
 use super::table::write_table;
 use crate::config::{Experiment, Plan};
 use crate::explain::{Culprit, Explanation, LinkShare, Part, Parts, Source, phase_begin};
@@ -139,7 +139,7 @@ fn link_name(plan: &Plan, run: &Simulation, share: &LinkShare) -> String {
 
 /// The three lines of the summary about the job that ended last.
 pub(super) fn write_lines(out: &mut String, plan: &Plan, result: &RunResult) -> fmt::Result {
-    let job = last_job(plan, &result.main);
+    let job = last_job(&result.main);
     let Some(explained) = job.and_then(|job| explanation_of(&result.main, job)) else {
         return Ok(());
     };

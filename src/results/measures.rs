@@ -4,46 +4,69 @@ use crate::config::experiment::Background;
 use crate::config::{Experiment, Plan};
 use crate::fabric::spec::Tick;
 use crate::fabric::stats::{FabricStats, LinkStats};
-use crate::replay::Repeat;
 use crate::replay::background::{BackgroundOutcome, Pattern};
 use crate::replay::outcome::JobOutcome;
 use crate::run::{RunResult, Simulation, Status};
 
-/// Time from 0 to the end of the last job, in picoseconds, without jobs that repeat until
-/// the others end. An incomplete job counts with the time simulated, a job that did not
-/// start does not count.
+/// Time of the job that ended last, with all its repetitions, in picoseconds from its start. Jobs that repeat until the
+/// others end and jobs that did not start do not count; an incomplete job has run until the end of the simulated time.
 #[must_use]
 pub fn execution_time_ps(experiment: &Experiment, simulation: &Simulation) -> u64 {
-    let tick = experiment.fabric.units.tick;
-    let simulated = tick.ps(simulation.end_tick());
-    let ends = simulation.jobs.iter().flatten();
-    let ends = ends.filter(|outcome| !outcome.endless);
-    ends.filter_map(|outcome| {
-        if outcome.complete {
-            Some(outcome.end_ps)
-        } else {
-            let started = outcome.start_ps.is_some_and(|start| start <= simulated);
-            started.then(|| outcome.end_ps.min(simulated))
-        }
-    })
-    .max()
-    .unwrap_or(0)
+    let [start_ps, end_ps] = last_span(experiment, simulation);
+    end_ps - start_ps
 }
 
-/// Execution time of the baseline: the latest end over its runs, without jobs that repeat
-/// until the others end; `None` without a baseline, or if one of these runs is not complete.
+/// Time from 0 to the end of the job that ended last, in picoseconds, as [`execution_time_ps`] means it.
+pub(super) fn end_ps(experiment: &Experiment, simulation: &Simulation) -> u64 {
+    last_span(experiment, simulation)[1]
+}
+
+/// Start and end of the job that ended last.
+fn last_span(experiment: &Experiment, simulation: &Simulation) -> [u64; 2] {
+    let simulated = experiment.fabric.units.tick.ps(simulation.end_tick());
+    let outcomes = simulation.jobs.iter().flatten();
+    let spans = outcomes
+        .filter(|outcome| !outcome.endless)
+        .filter_map(|outcome| {
+            let start = outcome
+                .start_ps
+                .filter(|&start| outcome.complete || start <= simulated)?;
+            let end = if outcome.complete {
+                outcome.end_ps
+            } else {
+                outcome.end_ps.min(simulated)
+            };
+            Some([start, end.max(start)])
+        });
+    spans.max_by_key(|&[_, end]| end).unwrap_or_default()
+}
+
+/// Index of the job that ended last, of those that the run waits for; the last of several.
+pub(crate) fn last_job(simulation: &Simulation) -> Option<usize> {
+    let jobs = simulation.jobs.iter().enumerate();
+    let awaited = jobs.filter_map(|(at, outcome)| {
+        let outcome = outcome.as_ref().filter(|outcome| !outcome.endless)?;
+        Some((outcome.end_ps, at))
+    });
+    awaited.max().map(|(_, at)| at)
+}
+
+/// Time of the job that ended last in the experiment, in its baseline; `None` without a baseline, or if the job is not
+/// complete there.
 #[must_use]
 pub fn baseline_time_ps(plan: &Plan, result: &RunResult) -> Option<u64> {
-    let ends =
-        |&(main, _): &(usize, usize)| plan.experiment.jobs[main].repeat != Repeat::UntilOthersEnd;
-    let baselines = plan.baselines.iter().enumerate();
-    let counted = baselines.filter(|(_, baseline)| baseline.jobs.iter().any(ends));
-    let times = counted.map(|(i, baseline)| {
-        let run = result.baselines.get(i)?;
-        let complete = run.status == Status::Complete;
-        complete.then(|| execution_time_ps(&baseline.experiment, run))
-    });
-    times.collect::<Option<Vec<u64>>>()?.into_iter().max()
+    job_baseline(plan, result, last_job(&result.main)?).and_then(span_ps)
+}
+
+/// Time of the job that ended last in `main`, in `run`, if that is complete.
+pub(crate) fn reference_ps(main: &Simulation, run: Option<&Simulation>) -> Option<u64> {
+    let run = run.filter(|run| run.status == Status::Complete)?;
+    span_ps(run.jobs.get(last_job(main)?)?.as_ref()?)
+}
+
+/// Time of a job with all its repetitions.
+fn span_ps(outcome: &JobOutcome) -> Option<u64> {
+    Some(outcome.end_ps - outcome.start_ps?)
 }
 
 /// Job `index` in its baseline, if it is complete there.

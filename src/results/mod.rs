@@ -40,7 +40,7 @@ pub use links::{busiest, culprits, write_link_files};
 pub use measures::{
     baseline_time_ps, execution_time_ps, job_baseline, saturated, slowdown, throughput, utilisation,
 };
-pub(crate) use measures::{per_slot, quotient};
+pub(crate) use measures::{last_job, per_slot, quotient, reference_ps};
 pub use messages::{MessageFile, WatchedByBoth};
 pub use nic_rate::gbit_per_s;
 pub use origin::{AnalysisInput, analysis_toml, experiment_toml, origin_files, relative_input};

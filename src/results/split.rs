@@ -1,11 +1,10 @@
 //! Where the time of a job goes, found by replaying it on an unloaded fabric and on an ideal network.
 
-use super::measures::execution_time_ps;
-use crate::config::{Experiment, Plan};
+use crate::config::Plan;
 use crate::fabric::held_up;
 use crate::fabric::spec::FabricSpec;
 use crate::fabric::stats::{FabricStats, LinkStats};
-use crate::run::{RunResult, Simulation, Status};
+use crate::run::{RunResult, Simulation};
 use crate::units::percent_of;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -114,22 +113,6 @@ fn part_for_credits(stats: &FabricStats, fabric: &FabricSpec) -> f64 {
     let for_credits = |link: &LinkStats| waited(link) * held_up::part_for_credits(fabric, link);
     let all: f64 = stats.links.iter().map(waited).sum();
     stats.links.iter().map(for_credits).sum::<f64>() / all.max(1.0)
-}
-
-/// Execution time on the network of `run`, if it is complete.
-pub(crate) fn reference_ps(experiment: &Experiment, run: Option<&Simulation>) -> Option<u64> {
-    let run = run.filter(|run| run.status == Status::Complete)?;
-    Some(execution_time_ps(experiment, run))
-}
-
-/// Index of the job that ended last, of those that the run waits for; the last of several.
-pub(crate) fn last_job(plan: &Plan, main: &Simulation) -> Option<usize> {
-    let jobs = plan.experiment.jobs.iter().zip(&main.jobs).enumerate();
-    let awaited = jobs.filter_map(|(at, (_, outcome))| {
-        let outcome = outcome.as_ref().filter(|outcome| !outcome.endless)?;
-        Some((outcome.end_ps, at))
-    });
-    awaited.max().map(|(_, at)| at)
 }
 
 #[cfg(test)]

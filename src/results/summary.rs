@@ -4,11 +4,12 @@ use super::energy::{Energy, against_always_up};
 use super::latency::latency;
 use super::links::write_links;
 use super::measures::{
-    baseline_time_ps, execution_time_ps, job_baseline, per_slot, quotient, saturated, throughput,
+    baseline_time_ps, execution_time_ps, job_baseline, per_slot, quotient, reference_ps, saturated,
+    throughput,
 };
 use super::nic_rate::NicRate;
 use super::simulated::{compares_nothing, write_simulated};
-use super::split::{TimeSplit, reference_ps, time_split};
+use super::split::{TimeSplit, time_split};
 use super::stopped::{flows_behind, saturation_line, stopped_jobs, stopped_loads};
 use super::table::write_table;
 use super::waits::write_waits;
@@ -115,7 +116,7 @@ fn write_times(
         ("unloaded", "contention factor", &result.unloaded),
         ("ideal network", "network factor", &result.ideal),
     ] {
-        if let Some(base) = reference_ps(experiment, run.as_ref()) {
+        if let Some(base) = reference_ps(main, run.as_ref()) {
             writeln!(out, "{name:<16}{}", compared(base, factor))?;
         } else if plan.split {
             let why = match run.as_ref().map(|run| &run.status) {

@@ -1,6 +1,6 @@
 //! The longest waits between ranks.
 
-use super::split::last_job;
+use super::measures::last_job;
 use crate::config::Plan;
 use crate::replay::PairCount;
 use crate::replay::outcome::JobOutcome;
@@ -22,7 +22,7 @@ pub(super) fn longest(outcome: &JobOutcome, n: usize) -> Vec<PairCount> {
 
 /// Writes the line of the summary about the job that ended last.
 pub(super) fn write_waits(out: &mut String, plan: &Plan, main: &Simulation) -> fmt::Result {
-    let Some(outcome) = last_job(plan, main).and_then(|at| main.jobs.get(at)?.as_ref()) else {
+    let Some(outcome) = last_job(main).and_then(|at| main.jobs.get(at)?.as_ref()) else {
         return Ok(());
     };
     let longest = longest(outcome, NAMED);

@@ -1,7 +1,7 @@
 //! The lines of a summary about the time of the job that ended last.
 
-use super::measures::{job_baseline, quotient};
-use super::split::{TimeSplit, last_job, time_split};
+use super::measures::{job_baseline, last_job, quotient};
+use super::split::{TimeSplit, time_split};
 use crate::config::Plan;
 use crate::replay::outcome::JobOutcome;
 use crate::run::RunResult;
@@ -16,7 +16,7 @@ const FAR_LONGER: u64 = 20;
 
 /// The split of the time of the job that ended last.
 pub(super) fn write_split(out: &mut String, plan: &Plan, result: &RunResult) -> fmt::Result {
-    let Some(at) = last_job(plan, &result.main) else {
+    let Some(at) = last_job(&result.main) else {
         return Ok(());
     };
     let of_job = match plan.experiment.jobs.len() {

@@ -9,10 +9,9 @@ use crate::replay::background::BackgroundOutcome;
 use crate::replay::outcome::JobOutcome;
 use crate::results::energy::{Energy, idle_share};
 use crate::results::nic_rate::NicRate;
-use crate::results::split::{last_job, reference_ps};
 use crate::results::{
-    Latency, TimeSplit, baseline_time_ps, execution_time_ps, job_baseline, latency, per_slot,
-    quotient, saturated, slowdown, throughput, time_split,
+    Latency, TimeSplit, baseline_time_ps, execution_time_ps, job_baseline, last_job, latency,
+    per_slot, quotient, reference_ps, saturated, slowdown, throughput, time_split,
 };
 use crate::run::{Run, RunResult, Simulation, Status};
 use crate::units::Ratio;
@@ -365,15 +364,15 @@ impl Simulated {
     /// The numbers of a run with jobs.
     fn of_jobs(plan: &Plan, result: &RunResult) -> Self {
         let (experiment, run) = (&plan.experiment, &result.main);
-        let split = last_job(plan, run).and_then(|job| time_split(plan, result, job));
+        let split = last_job(run).and_then(|job| time_split(plan, result, job));
         let part = |part: fn(&TimeSplit) -> u64| split.as_ref().map(part);
         let latencies = run.jobs.iter().flatten().map(|job| &job.latency);
         Self {
             execution_time_ps: Some(execution_time_ps(experiment, run)),
             baseline_time_ps: baseline_time_ps(plan, result),
             slowdown_ratio: slowdown(plan, result),
-            unloaded_time_ps: reference_ps(experiment, result.unloaded.as_ref()),
-            ideal_time_ps: reference_ps(experiment, result.ideal.as_ref()),
+            unloaded_time_ps: reference_ps(run, result.unloaded.as_ref()),
+            ideal_time_ps: reference_ps(run, result.ideal.as_ref()),
             computing_ps: part(|split| split.computing_ps),
             partners_ps: part(|split| split.partners_ps),
             latency_and_serialisation_ps: part(|split| split.latency_and_serialisation_ps),

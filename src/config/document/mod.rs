@@ -319,11 +319,24 @@ fn explain_brackets(root: &DeTable<'_>, error: &mut ConfigError) {
         return;
     }
     let is_table = matches!(value_at(root, &error.key), Some(DeValue::Table(_)));
+    let is_index = |part: &&str| part.parse::<usize>().is_ok();
+    let typed_in = error.key.rsplit_once('.');
+    if error.problem == PROBLEM
+        && is_argument
+        && let Some((list, _)) =
+            typed_in.and_then(|(entry, _)| entry.rsplit_once('.').filter(|(_, at)| is_index(at)))
+    {
+        error.problem = format!("the file has no list `{list}` to change; write it in the file");
+        return;
+    }
     if !is_table || error.problem != PROBLEM {
         return;
     }
-    let is_index = |part: &&str| part.parse::<usize>().is_err();
-    let names: Vec<&str> = error.key.split('.').filter(is_index).collect();
+    let names: Vec<&str> = error
+        .key
+        .split('.')
+        .filter(|part| !is_index(part))
+        .collect();
     let name = names.join(".");
     let line = error.location.as_ref().map_or("", |at| at.text.as_str());
     error.problem = if line.trim_start().starts_with('[') {

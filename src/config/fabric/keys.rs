@@ -120,10 +120,10 @@ macro_rules! with_common_keys {
                 /// Flight between switches (FLY).
                 ///
                 /// `"5.12ns"` are 8 cycles of OpaSim.
-                #[schemars(extend("x-defaults" = {"opa-gen1": "5.12ns", "ib-qdr-648": "15ns", "sauron": "25ns"}))]
+                #[schemars(extend("x-defaults" = {"opa-gen1": "5.12ns", "opa-400": "25ns", "ib-qdr-648": "15ns", "sauron": "25ns"}))]
                 link_latency: $crate::units::Latency,
                 /// Flight between NIC and switch (INJ).
-                #[schemars(extend("x-defaults" = {"opa-gen1": "5.12ns", "ib-qdr-648": "15ns", "sauron": "25ns"}))]
+                #[schemars(extend("x-defaults" = {"opa-gen1": "5.12ns", "opa-400": "25ns", "ib-qdr-648": "15ns", "sauron": "25ns"}))]
                 host_link_latency: $crate::units::Latency,
                 /// Storing in an input buffer (SB).
                 ///

@@ -4,7 +4,7 @@ use super::link::ByState;
 use super::schema::in_unit;
 use crate::config::Experiment;
 use crate::results::energy::{Energy, LinkEnergy};
-use crate::results::measures::execution_time_ps;
+use crate::results::measures::end_ps;
 use crate::run::{Simulation, Status};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -37,7 +37,7 @@ pub struct EnergyUse {
     /// `total_j` over `delivered_bits` (energy/data); null if nothing was delivered.
     #[schemars(extend("unit" = "pJ/bit"))]
     pub pj_per_bit: Option<f64>,
-    /// `total_j` times `execution_time_ps`; null without a job or if not complete.
+    /// `total_j` times `end_ps`; null without a job or if not complete.
     #[schemars(extend("unit" = "J s"))]
     pub energy_delay_js: Option<f64>,
     /// Time in which links carried nothing, mean over all links.
@@ -79,7 +79,7 @@ impl EnergyUse {
         let energy = Energy::of(experiment, run)?;
         let policy = experiment.power.as_ref()?.policy;
         let is_whole = run.status == Status::Complete && !experiment.jobs.is_empty();
-        let time_s = execution_time_ps(experiment, run) as f64 * 1e-12;
+        let time_s = end_ps(experiment, run) as f64 * 1e-12;
         Some(Self {
             policy: policy.name(),
             total_j: energy.total_j(),

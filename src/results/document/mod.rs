@@ -90,7 +90,7 @@ pub struct Document {
     pub experiment_hash: String,
     /// The seed of the run.
     pub seed: u64,
-    /// The time from 0 to the end of the last job; null without a job.
+    /// The time of the job that ended last, from its start; null without a job.
     ///
     /// Jobs that repeat until the others end do not count. If the run is not complete: the time so far, never more than
     /// was simulated, without jobs that had not started.
@@ -225,7 +225,7 @@ pub fn result_json(plan: &Plan, result: &RunResult) -> Document {
     });
     let accepted = throughput(experiment, stats);
     let explained = plan.explain && experiment.measure.is_none();
-    let reference = |run| Reference::of(experiment, run, complete.then_some(time));
+    let reference = |run| Reference::of(experiment, (main, run), complete.then_some(time));
     Document {
         schema: SCHEMA,
         status: (&status).into(),

@@ -6,8 +6,7 @@ use super::status::Status;
 use crate::config::experiment::Job;
 use crate::config::{Experiment, experiment_hash_with};
 use crate::replay::outcome::JobOutcome;
-use crate::results::measures::{execution_time_ps, quotient};
-use crate::results::split::reference_ps;
+use crate::results::measures::{execution_time_ps, quotient, reference_ps};
 use crate::run::{RunResult, Simulation};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -74,8 +73,12 @@ pub struct ReferenceJob {
 }
 
 impl Reference {
-    /// The run on a better network. `time_ps`: the execution time of the experiment.
-    pub(super) fn of(experiment: &Experiment, run: &Simulation, time_ps: Option<u64>) -> Self {
+    /// The run on a better network than `main`. `time_ps`: the execution time of the experiment.
+    pub(super) fn of(
+        experiment: &Experiment,
+        (main, run): (&Simulation, &Simulation),
+        time_ps: Option<u64>,
+    ) -> Self {
         let jobs = experiment.jobs.iter().zip(&run.jobs);
         let one = |(job, outcome): (&Job, &Option<JobOutcome>)| {
             Some(ReferenceJob {
@@ -83,7 +86,7 @@ impl Reference {
                 execution_time_ps: outcome.as_ref()?.execution_ps,
             })
         };
-        let reference_ps = reference_ps(experiment, Some(run));
+        let reference_ps = reference_ps(main, Some(run));
         Self {
             status: (&run.status).into(),
             execution_time_ps: execution_time_ps(experiment, run),
