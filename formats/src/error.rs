@@ -3,12 +3,11 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use flitwise_base::place::Problem;
+use flitwise_base::place::{PlaceError, Problem};
 use flitwise_base::stop::Stopped;
 
 use crate::dumpi::{ParseError as BinaryError, Problem as BinaryProblem};
 use crate::foreign::Foreign;
-use crate::line_error::LineError;
 use crate::vef::ParseError;
 
 /// A trace could not be read; the message names the file, the place and the cure.
@@ -64,14 +63,6 @@ pub enum ErrorKind {
         path: PathBuf,
         /// The problem and its place.
         error: ParseError,
-    },
-    /// A line of a metafile can't be read.
-    #[error("{}:{}: {}", path.display(), error.line, error.problem)]
-    Line {
-        /// The file.
-        path: PathBuf,
-        /// The problem and its place.
-        error: LineError,
     },
     /// The file of a rank violates the format.
     #[error("{}: {}", path.display(), BinaryProblem::of_error(*rank, error))]
@@ -182,12 +173,6 @@ impl Error {
     }
 
     #[cold]
-    pub(crate) fn line(path: &Path, error: LineError) -> Self {
-        let path = path.to_owned();
-        Self(Box::new(ErrorKind::Line { path, error }))
-    }
-
-    #[cold]
     pub(crate) fn binary(path: &Path, rank: u32, error: BinaryError) -> Self {
         let path = path.to_owned();
         Self(Box::new(ErrorKind::Binary { path, rank, error }))
@@ -215,4 +200,10 @@ impl Error {
     pub(crate) fn broken(problem: Problem) -> Self {
         Self(Box::new(ErrorKind::Broken(problem)))
     }
+}
+
+/// A problem of a line of a text, from 1.
+#[cold]
+pub(crate) fn at_line<T>(line: usize, problem: impl Into<String>) -> Result<T, PlaceError> {
+    Err(PlaceError::line(line as u64, problem))
 }

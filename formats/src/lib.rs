@@ -39,7 +39,6 @@ pub mod idset;
 pub mod infiniband;
 pub mod inspector;
 pub mod limits;
-mod line_error;
 pub mod matching;
 mod member;
 pub mod otf2;
@@ -56,9 +55,9 @@ pub mod traffic;
 pub mod vef;
 
 pub use error::Error;
+pub(crate) use error::at_line;
 pub use flitwise_base::place::{Place, PlaceError, Problem, Problems};
 pub use foreign::Foreign;
 pub use idset::IdSet;
-pub use line_error::LineError;
 pub use sink::Sink;
 pub use source::Source;

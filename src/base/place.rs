@@ -16,6 +16,16 @@ pub enum Place {
     Byte(u64),
 }
 
+impl Place {
+    /// The number of the line, or the offset of the byte.
+    #[must_use]
+    pub fn number(self) -> u64 {
+        match self {
+            Self::Line(number) | Self::Byte(number) => number,
+        }
+    }
+}
+
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -2,6 +2,7 @@
 //! jobs.
 
 use crate::config::document::{ConfigError, read, refused};
+use crate::config::import::wrong;
 use crate::config::job::Job;
 use crate::config::job::keys::RawJob;
 use crate::config::job::placement::Placement;
@@ -155,10 +156,7 @@ pub(crate) fn jobs(
 fn recorded(schedule: &RawSchedule, dir: &Path) -> Result<(Vec<Ran>, Option<String>), ConfigError> {
     let path = dir.join(&schedule.file);
     let text = read(&path).map_err(|e| ConfigError::new(FILE, e.problem))?;
-    let (mut ran, never_ran) = read_jobs(&text).map_err(|e| {
-        let problem = format!("{}:{}: {}", path.display(), e.line, e.problem);
-        ConfigError::new(FILE, problem)
-    })?;
+    let (mut ran, never_ran) = read_jobs(&text).map_err(|e| wrong(FILE, &path, e))?;
     let skipped = schedule.skip.unwrap_or(0).min(ran.len());
     ran.drain(..skipped);
     ran.truncate(schedule.jobs.unwrap_or(usize::MAX));

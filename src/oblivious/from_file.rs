@@ -60,8 +60,8 @@ impl Network {
     /// If a line cannot be read (the error names the first), or as of [`Network::of_file`].
     pub fn from_text(text: &str, format: Format) -> Result<FromFile, NetworkError> {
         let graph = file::Graph::parse(text, format).map_err(|e| {
-            let line = u32::try_from(e.line).unwrap_or(u32::MAX);
-            NetworkError::at(line, e.problem)
+            let line = u32::try_from(e.place.number()).unwrap_or(u32::MAX);
+            NetworkError::at(line, e.message)
         })?;
         Self::of_file(&graph)
     }

@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each target uses one of them")]
 
 use flitwise::oblivious::Network;
+use flitwise_formats::PlaceError;
 use flitwise_formats::dot;
 use flitwise_formats::graph::{Format, Graph};
 
@@ -26,11 +27,11 @@ pub fn dot_graph(data: &[u8]) {
             dot
         }
         (Err(error), Err(again)) => {
-            assert!((1..=lines).contains(&error.line) && !error.problem.is_empty());
-            assert_eq!(again.line, error.line + 1);
-            assert_eq!(again.problem, error.problem);
+            let line = error.place.number();
+            assert!((1..=lines as u64).contains(&line) && !error.message.is_empty());
+            assert_eq!(again, PlaceError::line(line + 1, error.message.as_str()));
             let refused = Network::from_dot(text).unwrap_err();
-            assert_eq!(refused.problem, error.problem);
+            assert_eq!(refused.problem, error.message);
             return;
         }
         _ => panic!("an empty line changes what is read"),
@@ -68,8 +69,9 @@ pub fn graph_file(data: &[u8]) {
         let graph = match Graph::parse(&text, format) {
             Ok(graph) => graph,
             Err(error) => {
-                assert!((1..=lines).contains(&error.line), "{format:?}: {error}");
-                assert!(!error.problem.is_empty());
+                let line = error.place.number();
+                assert!((1..=lines as u64).contains(&line), "{format:?}: {error}");
+                assert!(!error.message.is_empty());
                 continue;
             }
         };

@@ -14,6 +14,9 @@ pub fn job_schedule(data: &[u8]) {
                 assert!(job.started_s <= job.ended_s && job.processors > 0 && job.nodes != Some(0));
             }
         }
-        Err(e) => assert!((1..=text.lines().count().max(1)).contains(&e.line), "{e}"),
+        Err(e) => assert!(
+            (1..=text.lines().count().max(1) as u64).contains(&e.place.number()),
+            "{e}"
+        ),
     }
 }

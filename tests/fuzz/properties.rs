@@ -12,7 +12,8 @@ use flitwise::fabric::analysis::routes::RouteAnalysis;
 use flitwise::results::DTableReport;
 use flitwise::run::{Control, Status, run_plan};
 use flitwise::units::{BufferPart, Bytes, CostPerByte, Latency, Picoseconds, Rate, Ratio};
-use flitwise_formats::infiniband::{Discovery, Forwarding, LineError, VlTables};
+use flitwise_formats::PlaceError;
+use flitwise_formats::infiniband::{Discovery, Forwarding, VlTables};
 use flitwise_formats::vef::{
     Check, Info, ParseError, Parser, Reader, Record, Step, check_file, write,
 };
@@ -262,8 +263,8 @@ pub fn infiniband_dumps(data: &[u8]) {
                 !error.problem.is_empty() && !error.key.is_empty(),
                 "{error}"
             );
-            if let Err(LineError { line, problem }) = found {
-                let place = format!("cables:{line}: {problem}");
+            if let Err(PlaceError { place, message }) = found {
+                let place = format!("cables:{}: {message}", place.number());
                 assert!(error.problem.ends_with(&place), "{error}, not {place}");
             }
             return;
@@ -316,9 +317,9 @@ fn experiment_of_dumps(dir: &Path, [cables, tables, vls]: [&str; 3]) -> String {
 /// the lines that a result names.
 fn below_an_empty_line<T: PartialEq + std::fmt::Debug>(
     text: &str,
-    parse: fn(&str) -> Result<T, LineError>,
+    parse: fn(&str) -> Result<T, PlaceError>,
     moved: fn(&mut T),
-) -> Result<T, LineError> {
+) -> Result<T, PlaceError> {
     let lines = text.lines().count().max(1);
     let whole = match parse(text) {
         Ok(mut found) => {
@@ -326,7 +327,8 @@ fn below_an_empty_line<T: PartialEq + std::fmt::Debug>(
             Ok(found)
         }
         Err(error) => {
-            assert!((1..=lines).contains(&error.line) && !error.problem.is_empty());
+            let line = error.place.number();
+            assert!((1..=lines as u64).contains(&line) && !error.message.is_empty());
             Err(error)
         }
     };
@@ -335,8 +337,9 @@ fn below_an_empty_line<T: PartialEq + std::fmt::Debug>(
         (Err(error), again) => {
             let again = again.unwrap_err();
             // What misses in the whole file is reported for its first line.
-            assert!(again.line == error.line + 1 || (again.line, error.line) == (1, 1));
-            assert_eq!(again.problem, error.problem);
+            let lines = (again.place.number(), error.place.number());
+            assert!(lines.0 == lines.1 + 1 || lines == (1, 1));
+            assert_eq!(again.message, error.message);
         }
     }
     whole

@@ -1,6 +1,6 @@
 //! The words and signs of a DOT text.
 
-use crate::line_error::{LineError, error};
+use crate::{PlaceError, at_line};
 use flitwise_base::quote::{cut, quoted};
 use memchr::{memchr, memchr_iter, memchr2, memmem};
 use std::borrow::Cow;
@@ -52,7 +52,7 @@ impl<'a> Lexer<'a> {
     }
 
     /// The next token, and its line.
-    pub fn next(&mut self) -> Result<(Token<'a>, usize), LineError> {
+    pub fn next(&mut self) -> Result<(Token<'a>, usize), PlaceError> {
         self.skip()?;
         let line = self.line;
         let bytes = self.text.as_bytes();
@@ -76,9 +76,9 @@ impl<'a> Lexer<'a> {
     }
 
     #[cold]
-    fn odd_sign<T>(&self) -> Result<T, LineError> {
+    fn odd_sign<T>(&self) -> Result<T, PlaceError> {
         let sign = self.text[self.at..].chars().next().unwrap_or(' ');
-        error(
+        at_line(
             self.line,
             format!(
                 "{} is no part of the DOT language here; put names with signs into quotation marks",
@@ -93,7 +93,7 @@ impl<'a> Lexer<'a> {
     }
 
     /// Skips blanks and comments.
-    fn skip(&mut self) -> Result<(), LineError> {
+    fn skip(&mut self) -> Result<(), PlaceError> {
         let bytes = self.text.as_bytes();
         while let Some(&byte) = bytes.get(self.at) {
             let rest = &bytes[self.at..];
@@ -109,7 +109,7 @@ impl<'a> Lexer<'a> {
                 }
                 b'/' if rest.starts_with(b"/*") => {
                     let Some(end) = memmem::find(&rest[2..], b"*/") else {
-                        return error(self.line, "a comment `/*` without its `*/`");
+                        return at_line(self.line, "a comment `/*` without its `*/`");
                     };
                     self.pass(end + 4);
                 }
@@ -126,7 +126,7 @@ impl<'a> Lexer<'a> {
         self.at += length;
     }
 
-    fn word(&mut self, sign: usize) -> Result<&'a str, LineError> {
+    fn word(&mut self, sign: usize) -> Result<&'a str, PlaceError> {
         let rest = &self.text.as_bytes()[self.at + sign..];
         let length = rest.iter().position(|&byte| !is_word(byte));
         let end = self.at + sign + length.unwrap_or(rest.len());
@@ -140,10 +140,10 @@ impl<'a> Lexer<'a> {
     }
 
     /// A text in quotation marks, which borrows unless it has an escape.
-    fn quoted(&mut self) -> Result<Cow<'a, str>, LineError> {
+    fn quoted(&mut self) -> Result<Cow<'a, str>, PlaceError> {
         let start = self.at + 1;
         let rest = &self.text[start..];
-        let unclosed = || error(self.line, "a text without its closing quotation mark");
+        let unclosed = || at_line(self.line, "a text without its closing quotation mark");
         let mut owned = String::new();
         let (mut kept, mut at) = (0, 0);
         loop {
@@ -184,7 +184,7 @@ impl<'a> Lexer<'a> {
     }
 
     /// The text between angle brackets, which may be nested.
-    fn in_angles(&mut self) -> Result<Cow<'a, str>, LineError> {
+    fn in_angles(&mut self) -> Result<Cow<'a, str>, PlaceError> {
         let rest = &self.text.as_bytes()[self.at..];
         let mut depth = 0usize;
         for (at, &byte) in rest.iter().enumerate() {
@@ -199,7 +199,7 @@ impl<'a> Lexer<'a> {
                 return Ok(Cow::Borrowed(text));
             }
         }
-        error(self.line, "a text `<` without its closing `>`")
+        at_line(self.line, "a text `<` without its closing `>`")
     }
 }
 

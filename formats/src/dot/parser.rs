@@ -2,7 +2,7 @@
 
 use super::lexer::{Lexer, Token};
 use crate::graph::{Builder, Graph, is_kind};
-use crate::line_error::{LineError, error};
+use crate::{PlaceError, at_line};
 use flitwise_base::quote::cut;
 use hashbrown::HashSet;
 use std::borrow::Cow;
@@ -12,7 +12,7 @@ use std::borrow::Cow;
 /// # Errors
 /// The first line that is no DOT, or that this module does not read: subgraphs as the end of an edge, edges that a
 /// `strict` graph would drop.
-pub fn parse(text: &str) -> Result<Graph<'_>, LineError> {
+pub fn parse(text: &str) -> Result<Graph<'_>, PlaceError> {
     let mut lexer = Lexer::new(text);
     let (token, line) = lexer.next()?;
     let mut parser = Parser {
@@ -68,7 +68,7 @@ pub fn is_keyword(word: &str) -> bool {
 }
 
 impl<'a> Parser<'a> {
-    fn graph(&mut self) -> Result<(), LineError> {
+    fn graph(&mut self) -> Result<(), PlaceError> {
         let strict = keyword(&self.token) == Some(Keyword::Strict);
         if strict {
             self.advance()?;
@@ -112,7 +112,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn statement(&mut self) -> Result<(), LineError> {
+    fn statement(&mut self) -> Result<(), PlaceError> {
         match keyword(&self.token) {
             Some(Keyword::Graph | Keyword::Node | Keyword::Edge) => {
                 self.advance()?;
@@ -140,7 +140,7 @@ impl<'a> Parser<'a> {
     }
 
     /// `a [..]`, `a -> b -> c [..]` or `a = b`.
-    fn node_or_edges(&mut self) -> Result<(), LineError> {
+    fn node_or_edges(&mut self) -> Result<(), PlaceError> {
         let line = self.line;
         let name = self.identifier("a statement or `}`")?;
         if self.token == Token::Sign('=') {
@@ -153,7 +153,7 @@ impl<'a> Parser<'a> {
         while let Token::Arrow | Token::Line = self.token {
             match (&self.token, self.builder.graph.directed) {
                 (Token::Line, true) => {
-                    return error(
+                    return at_line(
                         self.line,
                         "`--` in a directed graph; write `->`, and both directions of every cable",
                     );
@@ -161,7 +161,7 @@ impl<'a> Parser<'a> {
                 (Token::Arrow, false) => {
                     let problem =
                         "`->` in an undirected graph; write `--`, or begin with `digraph`";
-                    return error(self.line, problem);
+                    return at_line(self.line, problem);
                 }
                 _ => {}
             }
@@ -193,7 +193,7 @@ impl<'a> Parser<'a> {
     }
 
     /// The node of this name, behind which a port of the drawing may stand: `a:p:n`.
-    fn end(&mut self, name: Cow<'a, str>, line: usize) -> Result<u32, LineError> {
+    fn end(&mut self, name: Cow<'a, str>, line: usize) -> Result<u32, PlaceError> {
         while self.token == Token::Sign(':') {
             self.advance()?;
             self.identifier("a port behind `:`")?;
@@ -205,7 +205,7 @@ impl<'a> Parser<'a> {
     fn attributes(
         &mut self,
         mut take: impl FnMut(Cow<'a, str>, Cow<'a, str>),
-    ) -> Result<(), LineError> {
+    ) -> Result<(), PlaceError> {
         while self.token == Token::Sign('[') {
             let opened = self.line;
             self.advance()?;
@@ -216,7 +216,9 @@ impl<'a> Parser<'a> {
                         self.advance()?;
                         continue;
                     }
-                    Token::End => return error(opened, "a list of attributes `[` without its `]`"),
+                    Token::End => {
+                        return at_line(opened, "a list of attributes `[` without its `]`");
+                    }
                     _ => {}
                 }
                 let name = self.identifier("an attribute or `]`")?;
@@ -228,14 +230,14 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    fn identifier(&mut self, expected: &str) -> Result<Cow<'a, str>, LineError> {
+    fn identifier(&mut self, expected: &str) -> Result<Cow<'a, str>, PlaceError> {
         match self.token {
             Token::Word(word) if is_keyword(word) => {
                 let found = self.token.shown();
                 let problem = format!(
                     "expected {expected}, found {found}, a keyword; as a name it needs quotation marks"
                 );
-                error(self.line, problem)
+                at_line(self.line, problem)
             }
             Token::Word(word) => {
                 self.advance()?;
@@ -245,7 +247,7 @@ impl<'a> Parser<'a> {
                 let text = std::mem::take(text);
                 self.advance()?;
                 match self.token {
-                    Token::Sign('+') => error(
+                    Token::Sign('+') => at_line(
                         self.line,
                         "texts joined by `+` are not read; write one text",
                     ),
@@ -256,7 +258,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn take(&mut self, sign: char, expected: &str) -> Result<(), LineError> {
+    fn take(&mut self, sign: char, expected: &str) -> Result<(), PlaceError> {
         if self.token == Token::Sign(sign) {
             self.advance()
         } else {
@@ -264,22 +266,22 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn advance(&mut self) -> Result<(), LineError> {
+    fn advance(&mut self) -> Result<(), PlaceError> {
         (self.token, self.line) = self.lexer.next()?;
         Ok(())
     }
 
     #[cold]
-    fn subgraph_as_end<T>(&self) -> Result<T, LineError> {
-        error(
+    fn subgraph_as_end<T>(&self) -> Result<T, PlaceError> {
+        at_line(
             self.line,
             "a subgraph as the end of an edge is not read; write an edge for each of its nodes",
         )
     }
 
     #[cold]
-    fn unexpected<T>(&self, expected: &str) -> Result<T, LineError> {
-        error(
+    fn unexpected<T>(&self, expected: &str) -> Result<T, PlaceError> {
+        at_line(
             self.line,
             format!("expected {expected}, found {}", self.token.shown()),
         )
@@ -287,7 +289,7 @@ impl<'a> Parser<'a> {
 }
 
 /// Refuses edges that a `strict` graph takes for one: cables may be parallel.
-fn check_strict(graph: &Graph<'_>) -> Result<(), LineError> {
+fn check_strict(graph: &Graph<'_>) -> Result<(), PlaceError> {
     let mut seen = HashSet::new();
     for edge in &graph.edges {
         let ends = if graph.directed {
@@ -301,7 +303,7 @@ fn check_strict(graph: &Graph<'_>) -> Result<(), LineError> {
                 "a second edge between {from} and {to}, which a `strict` graph takes for the first; remove the edge, or \
                  the word if the cables are parallel"
             );
-            return error(edge.line as usize, problem);
+            return at_line(edge.line as usize, problem);
         }
     }
     Ok(())

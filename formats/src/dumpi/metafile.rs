@@ -4,7 +4,7 @@ use flitwise_base::quote::quoted;
 
 use super::layout::Version;
 use crate::limits::MAX_TASKS;
-use crate::line_error::{LineError, error};
+use crate::{PlaceError, at_line};
 
 /// The keys of a metafile. Missing ones are `None`, others than these are ignored.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -41,14 +41,15 @@ impl Metafile {
     ///
     /// # Examples
     /// ```
+    /// use flitwise_formats::Place;
     /// use flitwise_formats::dumpi::Metafile;
     ///
     /// let meta = Metafile::parse("hostname=n17\nnumprocs=64\nfileprefix=dumpi-2013.09.09.04.32.40\n")?;
     /// assert_eq!(meta.numprocs, 64);
-    /// assert_eq!(Metafile::parse("numprocs=many\n").unwrap_err().line, 1);
-    /// # Ok::<(), flitwise_formats::LineError>(())
+    /// assert_eq!(Metafile::parse("numprocs=many\n").unwrap_err().place, Place::Line(1));
+    /// # Ok::<(), flitwise_formats::PlaceError>(())
     /// ```
-    pub fn parse(text: &str) -> Result<Self, LineError> {
+    pub fn parse(text: &str) -> Result<Self, PlaceError> {
         let mut meta = Self::default();
         let mut version = [None; 3];
         for (number, line) in (1..).zip(text.lines()) {
@@ -57,13 +58,13 @@ impl Metafile {
                 continue;
             }
             let Some((key, value)) = line.split_once('=') else {
-                return error(
+                return at_line(
                     number,
                     format!("expected `key=value`, found {}", quoted(line)),
                 );
             };
             if key == "numprocs" && meta.numprocs != 0 {
-                return error(number, "`numprocs` is there twice; correct the file");
+                return at_line(number, "`numprocs` is there twice; correct the file");
             }
             match key {
                 "hostname" => meta.hostname = Some(value.to_owned()),
@@ -79,7 +80,7 @@ impl Metafile {
         }
         if meta.numprocs == 0 {
             let lines = text.lines().count().max(1);
-            return error(
+            return at_line(
                 lines,
                 "expected a line `numprocs=N` up to here: the number of ranks",
             );
@@ -91,10 +92,10 @@ impl Metafile {
     }
 }
 
-fn integer(line: usize, key: &str, value: &str, max: u64) -> Result<u64, LineError> {
+fn integer(line: usize, key: &str, value: &str, max: u64) -> Result<u64, PlaceError> {
     match value.parse() {
         Ok(number) if number <= max => Ok(number),
-        _ => error(
+        _ => at_line(
             line,
             format!(
                 "expected a whole number up to {max} for {key}, found {}",
@@ -104,14 +105,14 @@ fn integer(line: usize, key: &str, value: &str, max: u64) -> Result<u64, LineErr
     }
 }
 
-fn ranks(line: usize, value: &str) -> Result<u32, LineError> {
+fn ranks(line: usize, value: &str) -> Result<u32, PlaceError> {
     match integer(line, "numprocs", value, MAX_TASKS.into())? {
-        0 => error(line, "expected at least one rank for numprocs, found 0"),
+        0 => at_line(line, "expected at least one rank for numprocs, found 0"),
         ranks => Ok(u32::try_from(ranks).unwrap_or(MAX_TASKS)),
     }
 }
 
-fn part(line: usize, key: &str, value: &str) -> Result<u8, LineError> {
+fn part(line: usize, key: &str, value: &str) -> Result<u8, PlaceError> {
     let number = integer(line, key, value, u8::MAX.into())?;
     Ok(u8::try_from(number).unwrap_or(u8::MAX))
 }

@@ -2,7 +2,7 @@
 
 use super::{Edge, Graph, Node, link_attribute};
 use crate::limits::{MAX_GRAPH_EDGES, MAX_GRAPH_NODES};
-use crate::line_error::{LineError, error};
+use crate::{PlaceError, at_line};
 use flitwise_base::quote::cut;
 use hashbrown::HashMap;
 use std::borrow::Cow;
@@ -17,13 +17,13 @@ pub(crate) struct Builder<'a> {
 
 impl<'a> Builder<'a> {
     /// The node called `name`, which `line` mentions.
-    pub fn node(&mut self, name: Cow<'a, str>, line: usize) -> Result<u32, LineError> {
+    pub fn node(&mut self, name: Cow<'a, str>, line: usize) -> Result<u32, PlaceError> {
         let next = self.graph.nodes.len();
         if let Some(&node) = self.index.get(&name) {
             return Ok(node);
         }
         if next == MAX_GRAPH_NODES {
-            return error(line, format!("more than {MAX_GRAPH_NODES} nodes"));
+            return at_line(line, format!("more than {MAX_GRAPH_NODES} nodes"));
         }
         self.index.insert(name.clone(), next as u32);
         self.graph.nodes.push(Node {
@@ -35,19 +35,19 @@ impl<'a> Builder<'a> {
     }
 
     /// The node that `line` declares; no other line may have done so.
-    pub fn declare(&mut self, name: Cow<'a, str>, line: usize) -> Result<u32, LineError> {
+    pub fn declare(&mut self, name: Cow<'a, str>, line: usize) -> Result<u32, PlaceError> {
         if self.index.contains_key(&name) {
             let problem = format!("a second node {}; each has a name of its own", cut(&name));
-            return error(line, problem);
+            return at_line(line, problem);
         }
         self.node(name, line)
     }
 
     /// The node called `name`, if there is one.
-    pub fn find(&self, name: &str, line: usize) -> Result<u32, LineError> {
+    pub fn find(&self, name: &str, line: usize) -> Result<u32, PlaceError> {
         match self.index.get(name) {
             Some(&node) => Ok(node),
-            None => error(
+            None => at_line(
                 line,
                 format!("an edge of {}, which is no node of the file", cut(name)),
             ),
@@ -55,10 +55,10 @@ impl<'a> Builder<'a> {
     }
 
     /// Adds an edge.
-    pub fn edge(&mut self, [from, to]: [u32; 2], line: usize) -> Result<&mut Edge<'a>, LineError> {
+    pub fn edge(&mut self, [from, to]: [u32; 2], line: usize) -> Result<&mut Edge<'a>, PlaceError> {
         let edges = &mut self.graph.edges;
         if edges.len() == MAX_GRAPH_EDGES {
-            return error(line, format!("more than {MAX_GRAPH_EDGES} edges"));
+            return at_line(line, format!("more than {MAX_GRAPH_EDGES} edges"));
         }
         edges.push(Edge {
             from,

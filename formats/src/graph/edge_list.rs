@@ -4,14 +4,14 @@
 //! and a dictionary as Python writes it (`{'length_m': 5}`), in any order. A number alone has no meaning and is refused.
 
 use super::{Builder, Edge, Graph, LinkAttribute};
-use crate::line_error::{LineError, error};
+use crate::{PlaceError, at_line};
 use flitwise_base::quote::{cut, quoted};
 use hashbrown::HashMap;
 use std::borrow::Cow;
 
 /// Reads a list of edges. If each pair of nodes is listed as often in one direction as in the other, the edges lead
 /// one way.
-pub(super) fn parse(text: &str) -> Result<Graph<'_>, LineError> {
+pub(super) fn parse(text: &str) -> Result<Graph<'_>, PlaceError> {
     let mut builder = Builder::default();
     for (line, content) in (1..).zip(text.lines()) {
         let content = content.trim();
@@ -21,7 +21,7 @@ pub(super) fn parse(text: &str) -> Result<Graph<'_>, LineError> {
         let (from, rest) = word(content, line)?;
         if rest.is_empty() {
             let problem = format!("{} alone; an edge has two nodes", quoted(from));
-            return error(line, problem);
+            return at_line(line, problem);
         }
         let (to, rest) = word(rest, line)?;
         let mut ends = [0; 2];
@@ -36,7 +36,7 @@ pub(super) fn parse(text: &str) -> Result<Graph<'_>, LineError> {
 }
 
 /// The first word, which may be quoted, and what follows.
-fn word(text: &str, line: usize) -> Result<(&str, &str), LineError> {
+fn word(text: &str, line: usize) -> Result<(&str, &str), PlaceError> {
     let after = |rest: &'_ str| -> usize {
         let trimmed = rest.trim_start();
         let trimmed = trimmed.strip_prefix([',', ';']).unwrap_or(trimmed);
@@ -44,7 +44,7 @@ fn word(text: &str, line: usize) -> Result<(&str, &str), LineError> {
     };
     if let Some(quote) = text.chars().next().filter(|c| matches!(c, '"' | '\'')) {
         let Some(end) = text[1..].find(quote) else {
-            return error(line, "a name without its closing quotation mark");
+            return at_line(line, "a name without its closing quotation mark");
         };
         let rest = &text[end + 2..];
         return Ok((&text[1..=end], &rest[after(rest)..]));
@@ -52,13 +52,13 @@ fn word(text: &str, line: usize) -> Result<(&str, &str), LineError> {
     let end = text.find(|c: char| c.is_whitespace() || matches!(c, ',' | ';'));
     let (word, rest) = text.split_at(end.unwrap_or(text.len()));
     if word.is_empty() {
-        return error(line, "a separator where a name should be");
+        return at_line(line, "a separator where a name should be");
     }
     Ok((word, &rest[after(rest)..]))
 }
 
 /// Takes what stands behind the names.
-fn values<'a>(edge: &mut Edge<'a>, mut rest: &'a str, line: usize) -> Result<(), LineError> {
+fn values<'a>(edge: &mut Edge<'a>, mut rest: &'a str, line: usize) -> Result<(), PlaceError> {
     while !rest.is_empty() && !rest.starts_with('#') {
         if let Some(inside) = rest.strip_prefix('{') {
             rest = dictionary(edge, inside, line)?.trim_start();
@@ -92,11 +92,11 @@ fn is_lanes(word: &str) -> bool {
 }
 
 /// The meaning of a value, by its unit.
-fn meaning(value: &str, line: usize) -> Result<LinkAttribute, LineError> {
+fn meaning(value: &str, line: usize) -> Result<LinkAttribute, PlaceError> {
     let number =
         value.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | '/' | '_'));
     match number {
-        "" => error(
+        "" => at_line(
             line,
             format!(
                 "{} has no unit; write a rate as 100Gb/s, a length as 5m, a latency as 25ns, or leave weights out",
@@ -110,7 +110,7 @@ fn meaning(value: &str, line: usize) -> Result<LinkAttribute, LineError> {
         name if name == value && name.starts_with(|c: char| c.is_ascii_uppercase()) => {
             Ok(LinkAttribute::Rate)
         }
-        _ => error(
+        _ => at_line(
             line,
             format!(
                 "{} is no rate (100Gb/s), length (5m), latency (25ns) or medium (fibre, copper)",
@@ -125,13 +125,13 @@ fn dictionary<'a>(
     edge: &mut Edge<'a>,
     mut rest: &'a str,
     line: usize,
-) -> Result<&'a str, LineError> {
+) -> Result<&'a str, PlaceError> {
     let wrong = |at: &str| {
         let problem = format!(
             "expected `'name': value` of a dictionary, found {}; values are numbers or texts",
             cut(at)
         );
-        error(line, problem)
+        at_line(line, problem)
     };
     loop {
         rest = rest.trim_start();
@@ -170,7 +170,7 @@ fn literal(text: &str) -> Option<(&str, &str)> {
 }
 
 /// Whether the list has both directions of every link.
-fn is_directed(graph: &Graph<'_>) -> Result<bool, LineError> {
+fn is_directed(graph: &Graph<'_>) -> Result<bool, PlaceError> {
     let mut listed: HashMap<(u32, u32), (usize, u32)> = HashMap::new();
     for edge in &graph.edges {
         let entry = listed.entry((edge.from, edge.to)).or_insert((0, edge.line));
@@ -200,5 +200,5 @@ fn is_directed(graph: &Graph<'_>) -> Result<bool, LineError> {
         alone.line
     );
     let (_, line) = back(&both).copied().unwrap_or((0, both.line));
-    error(line.max(both.line) as usize, problem)
+    at_line(line.max(both.line) as usize, problem)
 }

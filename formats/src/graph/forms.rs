@@ -1,8 +1,8 @@
 //! The forms in which graphs are written.
 
 use super::{Graph, edge_list, graphml, node_link};
+use crate::PlaceError;
 use crate::dot::Writer;
-use crate::line_error::LineError;
 use std::io;
 
 /// A form in which graphs are written.
@@ -37,7 +37,7 @@ impl<'a> Graph<'a> {
     ///
     /// # Errors
     /// The first line that is wrong, or that this module does not read.
-    pub fn parse(text: &'a str, format: Format) -> Result<Self, LineError> {
+    pub fn parse(text: &'a str, format: Format) -> Result<Self, PlaceError> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         match format {
             Format::Dot => crate::dot::parse(text),

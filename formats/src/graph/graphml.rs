@@ -5,7 +5,7 @@
 use super::lines::Lines;
 use super::{Builder, Graph, is_kind};
 use crate::limits::{MAX_GRAPH_EDGES, MAX_GRAPH_NODES};
-use crate::line_error::{LineError, error};
+use crate::{PlaceError, at_line};
 use flitwise_base::quote::{cut, quoted};
 use hashbrown::HashMap;
 use roxmltree::{Document, Node, ParsingOptions};
@@ -15,7 +15,7 @@ use std::borrow::Cow;
 type Keys<'x> = HashMap<&'x str, (&'x str, Option<&'x str>)>;
 
 /// Reads GraphML.
-pub(super) fn parse(text: &str) -> Result<Graph<'_>, LineError> {
+pub(super) fn parse(text: &str) -> Result<Graph<'_>, PlaceError> {
     let options = ParsingOptions {
         allow_dtd: false,
         // An element, its text and some data of each.
@@ -24,7 +24,7 @@ pub(super) fn parse(text: &str) -> Result<Graph<'_>, LineError> {
     };
     let document = Document::parse_with_options(text, options).or_else(|e| {
         let line = e.pos().row as usize;
-        error(line.max(1), format!("this is no XML: {e}"))
+        at_line(line.max(1), format!("this is no XML: {e}"))
     })?;
     let reader = Reader {
         lines: Lines::of(text),
@@ -40,7 +40,7 @@ struct Reader<'d, 'x> {
 }
 
 impl<'d> Reader<'d, '_> {
-    fn read(&self) -> Result<Graph<'static>, LineError> {
+    fn read(&self) -> Result<Graph<'static>, PlaceError> {
         let graph = self.only_graph()?;
         let mut builder = Builder::default();
         builder.graph.directed = graph.attribute("edgedefault") == Some("directed");
@@ -52,7 +52,7 @@ impl<'d> Reader<'d, '_> {
             Some(other) => {
                 let name = quoted(other.tag_name().name());
                 let problem = format!("an element {name} is not read; write `edge`s");
-                error(self.line(other), problem)
+                at_line(self.line(other), problem)
             }
             None => Ok(builder.graph),
         }
@@ -64,28 +64,30 @@ impl<'d> Reader<'d, '_> {
     }
 
     /// The graph of the document, which has no other.
-    fn only_graph(&self) -> Result<Node<'d, '_>, LineError> {
+    fn only_graph(&self) -> Result<Node<'d, '_>, PlaceError> {
         let name = self.root.tag_name().name();
         if name != "graphml" {
             let name = quoted(name);
             let problem = format!("the element {name} where GraphML begins with `graphml`");
-            return error(self.line(self.root), problem);
+            return at_line(self.line(self.root), problem);
         }
         let mut graphs = elements(self.root, "graph");
         match (graphs.next(), graphs.next()) {
             (Some(graph), None) => Ok(graph),
-            (_, Some(second)) => error(self.line(second), "a second graph; a file has one fabric"),
-            (None, None) => error(self.line(self.root), "there is no `graph` in this GraphML"),
+            (_, Some(second)) => {
+                at_line(self.line(second), "a second graph; a file has one fabric")
+            }
+            (None, None) => at_line(self.line(self.root), "there is no `graph` in this GraphML"),
         }
     }
 
-    fn nodes(&self, graph: Node<'d, '_>, builder: &mut Builder<'_>) -> Result<(), LineError> {
+    fn nodes(&self, graph: Node<'d, '_>, builder: &mut Builder<'_>) -> Result<(), PlaceError> {
         let keys = keys(self.root, "node");
         for node in elements(graph, "node") {
             let line = self.line(node);
             if let Some(nested) = elements(node, "graph").next() {
                 let problem = "a graph within a node is not read; write one level of nodes";
-                return error(self.line(nested), problem);
+                return at_line(self.line(nested), problem);
             }
             let at = builder.declare(Cow::Owned(attribute(node, "id", line)?), line)?;
             for (name, value) in data(node, &keys) {
@@ -97,7 +99,7 @@ impl<'d> Reader<'d, '_> {
         Ok(())
     }
 
-    fn edges(&self, graph: Node<'d, '_>, builder: &mut Builder<'_>) -> Result<(), LineError> {
+    fn edges(&self, graph: Node<'d, '_>, builder: &mut Builder<'_>) -> Result<(), PlaceError> {
         let keys = keys(self.root, "edge");
         let directed = builder.graph.directed;
         for edge in elements(graph, "edge") {
@@ -106,7 +108,7 @@ impl<'d> Reader<'d, '_> {
             if own.is_some_and(|own| (own == "true") != directed) {
                 let problem =
                     "an edge of another direction than `edgedefault` says; write all edges alike";
-                return error(line, problem);
+                return at_line(line, problem);
             }
             let mut ends = [0; 2];
             for (end, name) in ends.iter_mut().zip(["source", "target"]) {
@@ -168,12 +170,12 @@ fn data<'d>(of: Node<'d, '_>, keys: &Keys<'d>) -> Vec<(&'d str, &'d str)> {
     all
 }
 
-fn attribute(of: Node<'_, '_>, name: &str, line: usize) -> Result<String, LineError> {
+fn attribute(of: Node<'_, '_>, name: &str, line: usize) -> Result<String, PlaceError> {
     match of.attribute(name) {
         Some(value) => Ok(value.to_owned()),
         None => {
             let element = cut(of.tag_name().name());
-            error(line, format!("the element {element} has no `{name}`"))
+            at_line(line, format!("the element {element} has no `{name}`"))
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::lines::Lines;
 use super::{Builder, Graph, is_kind};
-use crate::line_error::{LineError, error};
+use crate::{PlaceError, at_line};
 use flitwise_base::quote::cut;
 use serde::Deserialize;
 use serde_json::Value;
@@ -23,19 +23,19 @@ struct Raw<'a> {
 }
 
 /// Reads node-link JSON.
-pub(super) fn parse(text: &str) -> Result<Graph<'_>, LineError> {
+pub(super) fn parse(text: &str) -> Result<Graph<'_>, PlaceError> {
     let raw: Raw<'_> =
-        serde_json::from_str(text).or_else(|e| error(e.line().max(1), unread(&e)))?;
+        serde_json::from_str(text).or_else(|e| at_line(e.line().max(1), unread(&e)))?;
     let Some(nodes) = raw.nodes else {
-        return error(
+        return at_line(
             1,
             "there are no `nodes`; this is no node-link JSON, as node_link_data writes it",
         );
     };
     let links = match (raw.links, raw.edges) {
         (Some(links), None) | (None, Some(links)) => links,
-        (Some(_), Some(_)) => return error(1, "both `links` and `edges`; name the links once"),
-        (None, None) => return error(1, "there are no `links` (or `edges`)"),
+        (Some(_), Some(_)) => return at_line(1, "both `links` and `edges`; name the links once"),
+        (None, None) => return at_line(1, "there are no `links` (or `edges`)"),
     };
     let mut builder = Builder::default();
     builder.graph.directed = raw.directed;
@@ -48,7 +48,7 @@ pub(super) fn parse(text: &str) -> Result<Graph<'_>, LineError> {
         let line = line(node);
         let mut keys = object(node, line, "node")?;
         let id = keys.remove("id").map_or_else(
-            || error(line, "a node without an `id`"),
+            || at_line(line, "a node without an `id`"),
             |id| name(&id, line),
         )?;
         let at = builder.declare(id, line)?;
@@ -64,7 +64,7 @@ pub(super) fn parse(text: &str) -> Result<Graph<'_>, LineError> {
         let mut ends = [0; 2];
         for (end, key) in ends.iter_mut().zip(["source", "target"]) {
             let Some(id) = keys.get(key) else {
-                return error(line, format!("a link without a `{key}`"));
+                return at_line(line, format!("a link without a `{key}`"));
             };
             *end = builder.find(&name(id, line)?, line)?;
         }
@@ -89,9 +89,9 @@ fn object(
     raw: &RawValue,
     line: usize,
     what: &str,
-) -> Result<serde_json::Map<String, Value>, LineError> {
+) -> Result<serde_json::Map<String, Value>, PlaceError> {
     serde_json::from_str(raw.get()).or_else(|_| {
-        error(
+        at_line(
             line,
             format!("expected a {what}, {{ … }}, found {}", cut(raw.get())),
         )
@@ -99,11 +99,11 @@ fn object(
 }
 
 /// The name of a node: a text or a number; the tuples of NetworkX as JSON writes them.
-fn name(id: &Value, line: usize) -> Result<Cow<'static, str>, LineError> {
+fn name(id: &Value, line: usize) -> Result<Cow<'static, str>, PlaceError> {
     match id {
         Value::String(text) => Ok(Cow::Owned(text.clone())),
         Value::Number(_) | Value::Array(_) => Ok(Cow::Owned(id.to_string())),
-        Value::Null | Value::Bool(_) | Value::Object(_) => error(
+        Value::Null | Value::Bool(_) | Value::Object(_) => at_line(
             line,
             format!("{} is no name of a node", cut(&id.to_string())),
         ),

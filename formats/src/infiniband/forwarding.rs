@@ -3,7 +3,7 @@
 
 use super::{after, hex};
 use crate::limits::MAX_FORWARDING_ENTRIES;
-use crate::line_error::{LineError, error};
+use crate::{PlaceError, at_line};
 use std::collections::BTreeMap;
 
 /// Forwarding tables of switches, by GUID.
@@ -47,14 +47,14 @@ impl Forwarding {
     ///
     /// # Errors
     /// The first line that cannot be right.
-    pub fn parse(text: &str) -> Result<Self, LineError> {
+    pub fn parse(text: &str) -> Result<Self, PlaceError> {
         let mut reader = ForwardingReader::default();
         text.lines().try_for_each(|line| reader.line(line))?;
         reader.end()
     }
 
     /// Puts entries in the order of their LIDs.
-    fn sort(&mut self) -> Result<(), LineError> {
+    fn sort(&mut self) -> Result<(), PlaceError> {
         let mut second: Option<Entry> = None;
         for table in self.tables.values_mut() {
             let entries = &mut table.entries;
@@ -67,7 +67,7 @@ impl Forwarding {
         }
         match second {
             None => Ok(()),
-            Some(Entry { lid, line, .. }) => error(
+            Some(Entry { lid, line, .. }) => at_line(
                 line as usize,
                 format!("a second entry for LID {lid} of this switch"),
             ),
@@ -91,12 +91,12 @@ impl ForwardingReader {
     ///
     /// # Errors
     /// If it cannot be right.
-    pub fn line(&mut self, line: &str) -> Result<(), LineError> {
+    pub fn line(&mut self, line: &str) -> Result<(), PlaceError> {
         self.lines += 1;
         let number = u32::try_from(self.lines).unwrap_or(u32::MAX);
         if line.starts_with("0x") {
             let (Some((lid, port)), Some((_, table))) = (row(line), &mut self.current) else {
-                return error(
+                return at_line(
                     self.lines,
                     "no entry of a table: write `0x0001 005`, LID and port, below the heading of a switch",
                 );
@@ -104,7 +104,7 @@ impl ForwardingReader {
             self.entries += 1;
             if self.entries > MAX_FORWARDING_ENTRIES {
                 let problem = format!("more than {MAX_FORWARDING_ENTRIES} entries");
-                return error(self.lines, problem);
+                return at_line(self.lines, problem);
             }
             if let Some(port) = port {
                 let line = number;
@@ -112,7 +112,7 @@ impl ForwardingReader {
             }
         } else if let Some(guid) = heading(line) {
             let Some(guid) = guid else {
-                return error(self.lines, "a table without the GUID of its switch");
+                return at_line(self.lines, "a table without the GUID of its switch");
             };
             self.put_back();
             let mut table = self.found.tables.remove(&guid).unwrap_or_default();
@@ -128,10 +128,10 @@ impl ForwardingReader {
     ///
     /// # Errors
     /// If there are none, or a switch has two entries for a LID.
-    pub fn end(mut self) -> Result<Forwarding, LineError> {
+    pub fn end(mut self) -> Result<Forwarding, PlaceError> {
         self.put_back();
         if self.entries == 0 {
-            return error(
+            return at_line(
                 1,
                 "no forwarding table; this is not the output of opensm, dump_fts or ibdiagnet",
             );

@@ -6,11 +6,10 @@ mod forwarding;
 mod vl_tables;
 mod write;
 
-pub use crate::line_error::LineError;
+use crate::{PlaceError, at_line};
 pub use forwarding::{Entry, Forwarding, ForwardingReader, SwitchTable};
 pub use vl_tables::VlTables;
 
-use crate::line_error::error;
 use nom::branch::alt;
 use nom::bytes::complete::{tag, take_till1, take_until, take_while};
 use nom::character::complete::char;
@@ -129,7 +128,7 @@ impl Discovery {
     ///
     /// # Errors
     /// The first line that cannot be right.
-    pub fn parse(text: &str) -> Result<Self, LineError> {
+    pub fn parse(text: &str) -> Result<Self, PlaceError> {
         let mut found = Self::default();
         let mut current: Option<Node> = None;
         for (number, line) in (1..).zip(text.lines()) {
@@ -139,16 +138,16 @@ impl Discovery {
                 current = Some(node);
             } else if line.starts_with('[') {
                 let Some(node) = current else {
-                    return error(number, "a port before the first node");
+                    return at_line(number, "a port before the first node");
                 };
                 found.port(number, line, node)?;
             } else if line.starts_with("Rt") {
-                return error(number, "a router; only switches and HCAs are read");
+                return at_line(number, "a router; only switches and HCAs are read");
             }
         }
         found.check_connected(current)?;
         if found.switches.is_empty() || found.adapters.is_empty() {
-            return error(
+            return at_line(
                 1,
                 format!(
                     "{} switches and {} HCAs; this is not the output of ibnetdiscover",
@@ -161,17 +160,17 @@ impl Discovery {
     }
 
     /// Adds the node that a line describes.
-    fn add_node(&mut self, number: usize, line: &str) -> Result<Node, LineError> {
+    fn add_node(&mut self, number: usize, line: &str) -> Result<Node, PlaceError> {
         let Ok((rest, (switch, guid))) = node(line) else {
-            return error(number, "a node without its \"S-GUID\" or \"H-GUID\"");
+            return at_line(number, "a node without its \"S-GUID\" or \"H-GUID\"");
         };
         if switch != line.starts_with("Switch") {
-            return error(number, "a switch is called \"S-GUID\", an HCA \"H-GUID\"");
+            return at_line(number, "a switch is called \"S-GUID\", an HCA \"H-GUID\"");
         }
         let ports = line.split_whitespace().nth(1);
         let ports = ports.and_then(|ports| ports.parse().ok());
         let Some(ports) = ports.filter(|&ports: &u8| ports > 0) else {
-            return error(
+            return at_line(
                 number,
                 "a node without its number of ports, 1 to 255, as in `Switch 36 \"S-GUID\"`; \
                  leave out a node of 0 ports, nothing can be connected to it",
@@ -189,7 +188,7 @@ impl Discovery {
         };
         // Cables and tables name nodes by GUID only, whatever their kind.
         if nodes.insert(guid, name).is_some() || others.contains_key(&guid) {
-            return error(number, format!("node {guid:#x} stands in the file twice"));
+            return at_line(number, format!("node {guid:#x} stands in the file twice"));
         }
         Ok(Node {
             line: number,
@@ -200,24 +199,24 @@ impl Discovery {
     }
 
     /// Refuses a switch of which no port is listed: no packet gets there, or out of it.
-    fn check_connected(&self, node: Option<Node>) -> Result<(), LineError> {
+    fn check_connected(&self, node: Option<Node>) -> Result<(), PlaceError> {
         let Some(Node { line, guid, .. }) = node.filter(|node| node.switch) else {
             return Ok(());
         };
         let port = |port| Port { node: guid, port };
         match self.cables.range(port(0)..=port(u8::MAX)).next() {
             Some(_) => Ok(()),
-            None => error(line, "a switch of which no port is connected; leave it out"),
+            None => at_line(line, "a switch of which no port is connected; leave it out"),
         }
     }
 
     /// `[1] "H-GUID"[1](GUID) # "name" lid 19 4xSDR`, or for a channel adapter
     /// `[1](GUID) "S-GUID"[4] # lid 22 lmc 0 "name" lid 6 4xSDR`.
-    fn port(&mut self, line: usize, text: &str, of: Node) -> Result<(), LineError> {
+    fn port(&mut self, line: usize, text: &str, of: Node) -> Result<(), PlaceError> {
         let guid = of.guid;
         let parts = (bracketed, node, bracketed).parse(text);
         let Ok((rest, (port, (_, far_node), far))) = parts else {
-            return error(line, "a port without the \"GUID\"[port] at its other end");
+            return at_line(line, "a port without the \"GUID\"[port] at its other end");
         };
         let own = Port { node: guid, port };
         let to = Port {
@@ -226,13 +225,13 @@ impl Discovery {
         };
         if port > of.ports {
             let has = of.ports;
-            return error(
+            return at_line(
                 line,
                 format!("port {port} of node {guid:#x}, which has {has} according to its own line"),
             );
         }
         if port == 0 || self.cables.insert(own, Cable { to, line }).is_some() {
-            return error(
+            return at_line(
                 line,
                 format!("port {port} of node {guid:#x} is 0, or given twice"),
             );
@@ -246,7 +245,7 @@ impl Discovery {
             let words = comment.trim_start().strip_prefix("lid ");
             let lid = words.and_then(|words| words.split_whitespace().next()?.parse().ok());
             let Some(lid) = lid.filter(|&lid: &u16| lid > 0) else {
-                return error(line, "the port of an HCA without its LID (`# lid 22`)");
+                return at_line(line, "the port of an HCA without its LID (`# lid 22`)");
             };
             self.lids.insert(own, lid);
             if let Some(lmc) = words.and_then(|words| after(words, "lmc")) {
@@ -257,7 +256,7 @@ impl Discovery {
                         self.lmcs.insert(own, lmc);
                     }
                     _ => {
-                        return error(
+                        return at_line(
                             line,
                             "an LMC is 0 to 7, and the last of its 2^LMC LIDs at most 65535",
                         );

@@ -1,7 +1,7 @@
 //! Reads SL-to-VL tables, `opensm-sl2vl.dump`.
 
 use super::{Parsed, SERVICE_LEVELS, after, blanks, hex, number};
-use crate::line_error::{LineError, error};
+use crate::{PlaceError, at_line};
 use nom::Parser;
 use nom::bytes::complete::take_until;
 use nom::character::complete::char;
@@ -23,7 +23,7 @@ impl VlTables {
     ///
     /// # Errors
     /// The first line that cannot be right.
-    pub fn parse(text: &str) -> Result<Self, LineError> {
+    pub fn parse(text: &str) -> Result<Self, PlaceError> {
         #[derive(Clone, Copy)]
         enum Owner {
             Switch(u64),
@@ -43,11 +43,11 @@ impl VlTables {
                     lid.map(Owner::Adapter)
                 };
                 if current.is_none() {
-                    return error(number, "a node without its GUID and base LID");
+                    return at_line(number, "a node without its GUID and base LID");
                 }
             } else if line.contains(':') && !line.starts_with('#') {
                 let (Ok((_, (input, output, table))), Some(owner)) = (row(line), current) else {
-                    return error(
+                    return at_line(
                         number,
                         format!("no table: there must be `in out : ` and {SERVICE_LEVELS} VLs"),
                     );
@@ -60,12 +60,12 @@ impl VlTables {
                     Owner::Adapter(lid) => tables.adapters.insert(lid, table).is_some(),
                 };
                 if twice {
-                    return error(number, "a second table for these ports");
+                    return at_line(number, "a second table for these ports");
                 }
             }
         }
         if tables.switches.is_empty() && tables.adapters.is_empty() {
-            return error(1, "no table; this is not an opensm-sl2vl.dump");
+            return at_line(1, "no table; this is not an opensm-sl2vl.dump");
         }
         Ok(tables)
     }

@@ -6,8 +6,7 @@
 mod sacct;
 mod swf;
 
-use crate::LineError;
-use crate::line_error::error;
+use crate::{PlaceError, at_line};
 
 /// A job that ran.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,14 +42,14 @@ pub struct Ran {
 /// let (jobs, never_ran) = schedule::read(text)?;
 /// assert_eq!((jobs.len(), never_ran), (1, 0));
 /// assert_eq!((jobs[0].started_s, jobs[0].ended_s, jobs[0].processors), (5, 65, 8));
-/// # Ok::<(), flitwise_formats::LineError>(())
+/// # Ok::<(), flitwise_formats::PlaceError>(())
 /// ```
-pub fn read(text: &str) -> Result<(Vec<Ran>, usize), LineError> {
+pub fn read(text: &str) -> Result<(Vec<Ran>, usize), PlaceError> {
     let mut lines = (1..).zip(text.lines().map(str::trim));
     let first = lines.find(|(_, line)| !line.is_empty() && !line.starts_with([';', '#']));
     let rows = match first {
         None => {
-            return error(
+            return at_line(
                 1,
                 "there is no job; give an SWF file or the output of `sacct --parsable2`",
             );
@@ -61,7 +60,7 @@ pub fn read(text: &str) -> Result<(Vec<Ran>, usize), LineError> {
     let all = rows.len();
     let mut jobs: Vec<Ran> = rows.into_iter().flatten().collect();
     if jobs.is_empty() {
-        return error(1, "no job in it ever ran");
+        return at_line(1, "no job in it ever ran");
     }
     jobs.sort_by_key(|job| job.started_s);
     let never_ran = all - jobs.len();
@@ -71,6 +70,7 @@ pub fn read(text: &str) -> Result<(Vec<Ran>, usize), LineError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Place;
 
     const SACCT: &str = "JobID|JobName|Submit|Start|End|NNodes|NCPUS|State\n\
         7|lammps|2026-02-28T23:59:00|2026-03-01T00:00:10|2026-03-01T01:00:10|2|256|COMPLETED\n\
@@ -155,8 +155,8 @@ mod tests {
             ),
         ] {
             let found = read(text).unwrap_err();
-            assert_eq!(found.line, line, "{text}");
-            assert!(found.problem.contains(problem), "{text}: {found}");
+            assert_eq!(found.place, Place::Line(line), "{text}");
+            assert!(found.message.contains(problem), "{text}: {found}");
         }
     }
 }

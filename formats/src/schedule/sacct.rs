@@ -1,8 +1,7 @@
 //! Slurm's accounting, as `sacct --parsable2` prints it: columns by the names in the head, separated by `|`.
 
 use super::Ran;
-use crate::LineError;
-use crate::line_error::error;
+use crate::{PlaceError, at_line};
 
 /// The places of the columns that are read.
 struct Columns {
@@ -17,7 +16,7 @@ struct Columns {
 }
 
 /// A row per job; `None` for one that never ran. `head`: the line with the names, from 1. Steps of jobs are left out.
-pub(super) fn rows(text: &str, head: usize) -> Result<Vec<Option<Ran>>, LineError> {
+pub(super) fn rows(text: &str, head: usize) -> Result<Vec<Option<Ran>>, PlaceError> {
     let mut lines = (1..).zip(text.lines().map(str::trim)).skip(head - 1);
     let columns = Columns::of(head, lines.next().map_or("", |(_, names)| names))?;
     let lines = lines.filter(|(_, text)| !text.is_empty());
@@ -26,7 +25,7 @@ pub(super) fn rows(text: &str, head: usize) -> Result<Vec<Option<Ran>>, LineErro
 }
 
 impl Columns {
-    fn of(line: usize, names: &str) -> Result<Self, LineError> {
+    fn of(line: usize, names: &str) -> Result<Self, PlaceError> {
         let names: Vec<&str> = names.split('|').collect();
         let find = |name: &str| {
             names
@@ -63,14 +62,14 @@ impl Columns {
                     _ => format!("the columns {} and {last}", lacking.join(", ")),
                 };
                 let command = "sacct --parsable2 -o JobID,JobName,Submit,Start,End,NNodes,NCPUS";
-                error(line, format!("the head lacks {columns}; take `{command}`"))
+                at_line(line, format!("the head lacks {columns}; take `{command}`"))
             }
         }
     }
 }
 
 /// The job of a line: `None` for a step, `Some(None)` if it never ran.
-fn row(columns: &Columns, line: usize, text: &str) -> Result<Option<Option<Ran>>, LineError> {
+fn row(columns: &Columns, line: usize, text: &str) -> Result<Option<Option<Ran>>, PlaceError> {
     let fields: Vec<&str> = text.split('|').collect();
     if fields.len() != columns.all {
         let problem = format!(
@@ -78,7 +77,7 @@ fn row(columns: &Columns, line: usize, text: &str) -> Result<Option<Option<Ran>>
             fields.len(),
             columns.all
         );
-        return error(line, problem);
+        return at_line(line, problem);
     }
     if fields[columns.id].contains('.') {
         return Ok(None);
@@ -87,7 +86,7 @@ fn row(columns: &Columns, line: usize, text: &str) -> Result<Option<Option<Ran>>
         "Unknown" | "None" | "" => Ok(None),
         text => match seconds(text) {
             Some(seconds) => Ok(Some(seconds)),
-            None => error(
+            None => at_line(
                 line,
                 format!("`{text}` is no time such as 2026-01-31T12:00:00"),
             ),
@@ -102,12 +101,12 @@ fn row(columns: &Columns, line: usize, text: &str) -> Result<Option<Option<Ran>>
         return Ok(Some(None));
     };
     if ended_s < started_s {
-        return error(line, "ends before it starts");
+        return at_line(line, "ends before it starts");
     }
     let number = |at: Option<usize>| match at.map(|at| (fields[at], fields[at].parse::<u32>())) {
         None => Ok(None),
         Some((_, Ok(number))) if number > 0 => Ok(Some(number)),
-        Some((text, _)) => error(
+        Some((text, _)) => at_line(
             line,
             format!("`{text}` is no number of nodes or processors"),
         ),

@@ -4,29 +4,28 @@
 //! the Parallel Workloads Archive.
 
 use super::Ran;
-use crate::LineError;
-use crate::line_error::error;
+use crate::{PlaceError, at_line};
 
 /// Fields of a line.
 const FIELDS: usize = 18;
 
 /// A row per job; `None` for one that never ran.
-pub(super) fn rows(text: &str) -> Result<Vec<Option<Ran>>, LineError> {
+pub(super) fn rows(text: &str) -> Result<Vec<Option<Ran>>, PlaceError> {
     let lines = (1..).zip(text.lines().map(str::trim));
     let jobs = lines.filter(|(_, text)| !text.is_empty() && !text.starts_with(';'));
     jobs.map(|(line, text)| row(line, text)).collect()
 }
 
-fn row(line: usize, text: &str) -> Result<Option<Ran>, LineError> {
+fn row(line: usize, text: &str) -> Result<Option<Ran>, PlaceError> {
     let fields: Vec<&str> = text.split_ascii_whitespace().collect();
     if fields.len() != FIELDS {
         let problem = format!("has {} fields, and SWF has {FIELDS}", fields.len());
-        return error(line, problem);
+        return at_line(line, problem);
     }
     // `None` is unknown. Averages may have a fraction, but no field that is read here is one.
     let number = |at: usize| match fields[at].parse::<i64>() {
         Ok(number) => Ok(u64::try_from(number).ok()),
-        Err(_) => error(
+        Err(_) => at_line(
             line,
             format!("field {}, `{}`, is no number", at + 1, fields[at]),
         ),
@@ -38,7 +37,7 @@ fn row(line: usize, text: &str) -> Result<Option<Ran>, LineError> {
     };
     let processors = allocated.or(requested).and_then(|n| u32::try_from(n).ok());
     let Some(processors) = processors.filter(|&n| n > 0) else {
-        return error(
+        return at_line(
             line,
             "has no processors, neither allocated (field 5) nor requested (field 8)",
         );

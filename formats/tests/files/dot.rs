@@ -121,8 +121,8 @@ fn what_cannot_be_read_is_refused_with_line_and_cure() {
             .replace("\\n", "\n")
             .replace("\\u{1}", "\u{1}");
         let e = parse(&text).unwrap_err();
-        assert!(e.problem.contains(part), "{text}: {e}");
-        assert_eq!(e.line.to_string(), line, "{text}: {e}");
+        assert!(e.message.contains(part), "{text}: {e}");
+        assert_eq!(e.place.to_string(), format!("line {line}"), "{text}: {e}");
     }
 }
 

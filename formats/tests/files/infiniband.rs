@@ -1,5 +1,6 @@
 //! Descriptions of InfiniBand fabrics: read, refused with the line at fault, and written again.
 
+use flitwise_formats::Place;
 use flitwise_formats::infiniband::{Discovery, Forwarding, Port, SwitchTable, VlTables};
 
 const CABLES: &str = r#"# Topology file
@@ -50,7 +51,7 @@ fn cables_are_read() {
     ] {
         assert!(CABLES.contains(from));
         let e = Discovery::parse(&CABLES.replace(from, to)).unwrap_err();
-        assert_eq!(e.line, line, "{to}: {e}");
+        assert_eq!(e.place, Place::Line(line), "{to}: {e}");
     }
     assert!(Discovery::parse("").is_err());
     assert!(Discovery::parse("[1] \"S-1\"[2]").is_err());
@@ -108,7 +109,11 @@ fn what_is_no_table_is_refused_with_its_line() {
         ("Unicast guid 0x20\n0x01 1\n0x0001 1", 3),
         ("Unicast guid 0x20\n0x02 1\n0x01 1\n0x0001 1\n0x02 1", 4),
     ] {
-        assert_eq!(Forwarding::parse(text).unwrap_err().line, line, "{text}");
+        assert_eq!(
+            Forwarding::parse(text).unwrap_err().place,
+            Place::Line(line),
+            "{text}"
+        );
     }
 }
 
@@ -130,7 +135,7 @@ fn sl_to_vl_tables_are_read() {
     ] {
         assert!(text.contains(from));
         let e = VlTables::parse(&text.replacen(from, to, 1)).unwrap_err();
-        assert_eq!(e.line, line, "{to}: {e}");
+        assert_eq!(e.place, Place::Line(line), "{to}: {e}");
     }
     assert!(VlTables::parse("").is_err());
 }

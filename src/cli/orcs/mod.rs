@@ -20,7 +20,7 @@ use flitwise::oblivious::{
 use flitwise::stop::Stop;
 use flitwise_formats::graph::{Format, Graph};
 use flitwise_formats::source::shown;
-use flitwise_formats::{LineError, sink};
+use flitwise_formats::{PlaceError, sink};
 pub use options::OrcsArgs;
 use options::{Metric, SubsetName};
 use std::fmt::Write as _;
@@ -90,19 +90,14 @@ fn parse<'a>(file: &str, text: &'a str) -> Result<Graph<'a>, CliError> {
     let directed = |graph: Graph<'a>| {
         let problem = "an undirected `graph`, which cannot say where packets go; write `digraph`, and both directions of \
                        every cable: `a -> b; b -> a;`";
-        let undirected = || LineError {
-            line: 1,
-            problem: problem.to_owned(),
-        };
+        let undirected = || PlaceError::line(1, problem);
         graph.directed.then_some(graph).ok_or_else(undirected)
     };
     let mut dot = Graph::parse(text, Format::Dot).and_then(directed).map_err(|e| {
         CliError::BadInput(format!(
-            "{}:{}: {}; orcs reads graphs in the DOT language, and `flitwise fabric export` makes one of an experiment or \
+            "{}; orcs reads graphs in the DOT language, and `flitwise fabric export` makes one of an experiment or \
              of dumps",
-            shown(Path::new(file)).display(),
-            e.line,
-            e.problem
+            e.of(&shown(Path::new(file)).into())
         ))
     })?;
     dot.edges.sort_by_key(|edge| edge.to);

@@ -6,7 +6,7 @@ use crate::config::place::RawPlace;
 use crate::fabric::ids::{NicId, NicPair, PortId, SwitchId, SwitchPort};
 use crate::fabric::spec::SourceRoutes;
 use crate::fabric::topology::Topology;
-use flitwise_formats::LineError;
+use flitwise_formats::PlaceError;
 use flitwise_formats::source_routes::read_line;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -25,10 +25,7 @@ pub(crate) fn read(path: &Path, topology: &Topology) -> Result<SourceRoutes, Con
     each_line(path, KEY, "route", |line| {
         number += 1;
         let read = reader.line(line, number);
-        read.map_err(|problem| LineError {
-            line: number,
-            problem,
-        })
+        read.map_err(|problem| PlaceError::line(number as u64, problem))
     })?;
     if reader.routes.is_empty() {
         let name = path.display();

@@ -16,10 +16,8 @@ use crate::fabric::spec::{ForwardingTables, Hop, SlToVl};
 use crate::fabric::topology::{Names, NicName, Peer, SwitchName, Topology};
 use crate::units::Latency;
 use flitwise_base::quote::quoted;
-use flitwise_formats::Source;
-use flitwise_formats::infiniband::{
-    Discovery, Forwarding, ForwardingReader, LineError, Port, VlTables,
-};
+use flitwise_formats::infiniband::{Discovery, Forwarding, ForwardingReader, Port, VlTables};
+use flitwise_formats::{PlaceError, Source};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
@@ -68,27 +66,25 @@ impl Ends {
     fn of(
         found: &Discovery,
         place: impl Fn(Port) -> Option<SwitchPort>,
-    ) -> Result<Self, LineError> {
+    ) -> Result<Self, PlaceError> {
         let mut ends = Self::default();
         for (&own, cable) in &found.cables {
-            let line = cable.line;
+            let wrong = |problem: String| PlaceError::line(cable.line as u64, problem);
             let back = found.cables.get(&cable.to);
             if back.is_none_or(|back| back.to != own) {
                 let problem = format!(
                     "port {} of node {:#x} does not lead back here; the file is cut or was edited",
                     cable.to.port, cable.to.node
                 );
-                return Err(LineError { line, problem });
+                return Err(wrong(problem));
             }
             match (place(own), place(cable.to)) {
-                (None, Some(at)) => ends
-                    .attach(found, own, at)
-                    .map_err(|problem| LineError { line, problem })?,
+                (None, Some(at)) => ends.attach(found, own, at).map_err(wrong)?,
                 (Some(a), Some(b)) if own < cable.to => ends.links.push([a, b]),
                 (Some(_), _) => {}
                 (None, None) => {
                     let problem = "a NIC that is connected to no switch; leave it out".into();
-                    return Err(LineError { line, problem });
+                    return Err(wrong(problem));
                 }
             }
         }
@@ -123,15 +119,16 @@ impl Imported {
 
     /// The fabric that `text`, the content of `path`, describes; `key` names the file.
     pub(crate) fn of_text(text: &str, path: &Path, key: &str) -> Result<Self, ConfigError> {
-        let found = Discovery::parse(text).map_err(|e| wrong(key, path, &e))?;
-        let broken = |line, problem: String| wrong(key, path, &LineError { line, problem });
+        let found = Discovery::parse(text).map_err(|e| wrong(key, path, e))?;
+        let broken =
+            |line: usize, problem| wrong(key, path, PlaceError::line(line as u64, problem));
         let guids = found.switches.keys().copied();
         let index: BTreeMap<u64, SwitchId> = guids.zip((0..).map(SwitchId::new)).collect();
         let place = |port: Port| {
             let number = PortId::new(u32::from(port.port) - 1);
             Some(SwitchPort::new(*index.get(&port.node)?, number))
         };
-        let ends = Ends::of(&found, place).map_err(|e| wrong(key, path, &e))?;
+        let ends = Ends::of(&found, place).map_err(|e| wrong(key, path, e))?;
         let speeds = FileSpeeds::of(&found, place, path);
         if let Some((line, speed)) = speeds.impossible() {
             let problem = format!(
@@ -197,7 +194,7 @@ impl Imported {
     /// first adapter, are left out.
     pub(crate) fn sl2vl(&self, path: &Path) -> Result<SlToVl, ConfigError> {
         const KEY: &str = "fabric.sl2vl";
-        let found = VlTables::parse(&text(path, KEY)?).map_err(|e| wrong(KEY, path, &e))?;
+        let found = VlTables::parse(&text(path, KEY)?).map_err(|e| wrong(KEY, path, e))?;
         let hca = |(lid, table): (&u16, &[u8; 16])| Some((*self.nics.get(lid)?, table.to_vec()));
         let mut hcas: BTreeMap<NicId, Vec<u8>> = found.adapters.iter().filter_map(hca).collect();
         let missing = self.topology.nic_ids().find(|nic| !hcas.contains_key(nic));
@@ -252,16 +249,15 @@ impl Imported {
     }
 }
 
-pub(crate) fn wrong(key: &str, path: &Path, error: &LineError) -> ConfigError {
-    let LineError { line, problem } = error;
-    ConfigError::new(key, format!("{}:{line}: {problem}", path.display()))
+pub(crate) fn wrong(key: &str, path: &Path, error: PlaceError) -> ConfigError {
+    ConfigError::new(key, error.of(&path.into()).to_string())
 }
 
 /// Forwarding tables of any fabric, read piece by piece.
 pub(crate) fn read_forwarding(path: &Path, key: &str) -> Result<Forwarding, ConfigError> {
     let mut reader = ForwardingReader::default();
     each_line(path, key, "table", |line| reader.line(line))?;
-    reader.end().map_err(|e| wrong(key, path, &e))
+    reader.end().map_err(|e| wrong(key, path, e))
 }
 
 /// Reads a file of any length line by line; `what` it should be.
@@ -269,7 +265,7 @@ pub(crate) fn each_line(
     path: &Path,
     key: &str,
     what: &str,
-    mut read: impl FnMut(&str) -> Result<(), LineError>,
+    mut read: impl FnMut(&str) -> Result<(), PlaceError>,
 ) -> Result<(), ConfigError> {
     let failed = |e: flitwise_formats::Error| ConfigError::new(key, unread(&e));
     let mut source = Source::open(path).map_err(failed)?;
@@ -295,7 +291,7 @@ pub(crate) fn each_line(
         let lines = String::from_utf8_lossy(&piece[..whole]);
         let mut lines = lines.lines();
         let read = lines.try_for_each(&mut read);
-        read.map_err(|e| wrong(key, path, &e))?;
+        read.map_err(|e| wrong(key, path, e))?;
         hash.write(&piece[..whole]);
         source.consume(whole);
         if last {

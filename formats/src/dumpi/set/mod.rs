@@ -260,7 +260,7 @@ fn metafile(path: &Path, bytes: &[u8]) -> Result<Metafile, Error> {
         return Err(Error::set(path, problem));
     }
     let text = String::from_utf8_lossy(bytes);
-    Metafile::parse(&text).map_err(|e| Error::line(path, e))
+    Metafile::parse(&text).map_err(|e| Error::broken(e.of(&path.into())))
 }
 
 /// True if the file of a rank begins like one. One that is empty does: its rank ended early.
