@@ -8,7 +8,6 @@ use flitwise_base::stop::Stopped;
 
 use crate::dumpi::{ParseError as BinaryError, Problem as BinaryProblem};
 use crate::foreign::Foreign;
-use crate::vef::ParseError;
 
 /// A trace could not be read; the message names the file, the place and the cure.
 #[derive(Debug, thiserror::Error)]
@@ -55,14 +54,6 @@ pub enum ErrorKind {
         path: PathBuf,
         /// Its format.
         format: Foreign,
-    },
-    /// The text violates the format.
-    #[error("{}:{}: {error}", path.display(), error.line())]
-    Parse {
-        /// The file.
-        path: PathBuf,
-        /// The problem and its place.
-        error: ParseError,
     },
     /// The file of a rank violates the format.
     #[error("{}: {}", path.display(), BinaryProblem::of_error(*rank, error))]
@@ -134,8 +125,11 @@ impl Error {
         }
     }
 
-    /// The problem of the content; any other error stays one.
-    pub(crate) fn into_problem(self) -> Result<Problem, Self> {
+    /// The problem of the content.
+    ///
+    /// # Errors
+    /// The error itself if it is of another kind.
+    pub fn into_problem(self) -> Result<Problem, Self> {
         match *self.0 {
             ErrorKind::Broken(problem) => Ok(problem),
             other => Err(Self(Box::new(other))),
@@ -188,12 +182,6 @@ impl Error {
     pub(crate) fn foreign(path: &Path, format: Foreign) -> Self {
         let path = path.to_owned();
         Self(Box::new(ErrorKind::Foreign { path, format }))
-    }
-
-    #[cold]
-    pub(crate) fn parse(path: &Path, error: ParseError) -> Self {
-        let path = path.to_owned();
-        Self(Box::new(ErrorKind::Parse { path, error }))
     }
 
     #[cold]

@@ -14,9 +14,7 @@ use flitwise::run::{Control, Status, run_plan};
 use flitwise::units::{BufferPart, Bytes, CostPerByte, Latency, Picoseconds, Rate, Ratio};
 use flitwise_formats::PlaceError;
 use flitwise_formats::infiniband::{Discovery, Forwarding, VlTables};
-use flitwise_formats::vef::{
-    Check, Info, ParseError, Parser, Reader, Record, Step, check_file, write,
-};
+use flitwise_formats::vef::{Check, Info, Parser, Reader, Record, Step, check_file, write};
 use tempfile::NamedTempFile;
 
 /// In pieces of any size a trace parses to the same records and the same error, and what
@@ -32,7 +30,7 @@ pub fn vef_parser(data: &[u8]) {
 }
 
 /// The lines of a trace and the error that ends it, fed in pieces of `size` bytes.
-fn parse(data: &[u8], size: usize) -> (Vec<Step>, Option<ParseError>) {
+fn parse(data: &[u8], size: usize) -> (Vec<Step>, Option<PlaceError>) {
     let mut parser = Parser::new();
     let mut steps = Vec::new();
     let (mut start, mut end) = (0, 0);
@@ -40,7 +38,7 @@ fn parse(data: &[u8], size: usize) -> (Vec<Step>, Option<ParseError>) {
         let mut step = match parser.next(&data[start..end], end == data.len()) {
             Ok(step) => step,
             Err(e) => {
-                assert!(!e.to_string().is_empty() && e.line() > 0);
+                assert!(!e.to_string().is_empty() && e.place.number() > 0);
                 return (steps, Some(e));
             }
         };
@@ -141,9 +139,10 @@ pub fn trace_check(data: &[u8]) {
     let Ok(check) = check_file(file.path()) else {
         return;
     };
-    assert_eq!(check.is_clean(), check.errors.is_empty());
-    for problem in check.errors.iter().chain(&check.warnings) {
-        assert!(problem.line > 0 && !problem.message.is_empty(), "{problem}");
+    assert_eq!(check.is_clean(), check.errors.first.is_empty());
+    for problem in check.errors.first.iter().chain(&check.warnings.first) {
+        let line = problem.place.unwrap().number();
+        assert!(line > 0 && !problem.message.is_empty(), "{problem}");
     }
     if check.is_clean() {
         let info = Info::read(file.path()).unwrap();

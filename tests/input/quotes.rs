@@ -137,7 +137,7 @@ fn traces_quote_little() {
     ] {
         std::fs::write(&path, text).unwrap();
         let message = match check_file(&path) {
-            Ok(check) => check.errors[0].message.clone(),
+            Ok(check) => check.errors.first[0].message.clone(),
             Err(e) => e.to_string(),
         };
         harmless(&message);

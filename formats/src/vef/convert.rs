@@ -74,7 +74,7 @@ pub fn convert<W: Write>(
 ) -> Result<(Check, W), ConvertError> {
     let header = input.header().clone();
     let mut writer = Writer::new(out, &target_header(&header, target)?, input.comms())?;
-    let mut checker = Checker::new(header.clone(), input.comms().to_vec(), ());
+    let mut checker = Checker::new(input, ());
     let check = loop {
         match input.next_record() {
             Ok(Some((line, record))) => {
@@ -87,10 +87,7 @@ pub fn convert<W: Write>(
                 }
             }
             Ok(None) => break checker.finish(input.ignored_traffic()).0,
-            Err(e) => match e.kind() {
-                ErrorKind::Parse { error, .. } => break checker.unreadable(error).0,
-                _ => return Err(e.into()),
-            },
+            Err(e) => break checker.unreadable(e.into_problem()?).0,
         }
     };
     if !check.is_clean() {

@@ -85,7 +85,7 @@ impl Info {
             clock: Clock::new(&comms),
             early: 0,
         };
-        let mut checker = Some(Checker::new(header, comms.clone(), follower));
+        let mut checker = Some(Checker::new(&reader, follower));
         while let Some((line, record)) = reader.next_record()? {
             tally.add(&record);
             if let Some(mut c) = checker.take()

@@ -1,8 +1,10 @@
 //! The streaming parser. It opens no files: the caller feeds it bytes.
 
+use flitwise_base::place::PlaceError;
+use flitwise_base::quote::quoted_bytes;
+
 use super::fast;
 use super::grammar as lines;
-use super::parse_error::{ParseError, quote};
 use super::record::{Comm, Dep, Header, Record, Version};
 use crate::grammar::{self, run};
 use crate::limits::{MAX_COMM_LINE, MAX_COMM_MEMBERS, MAX_RECORD_LINE};
@@ -136,10 +138,10 @@ impl Parser {
     ///     rest = &rest[consumed..];
     /// }
     /// assert_eq!((bytes, parser.line()), (64, 4));
-    /// # Ok::<(), flitwise_formats::vef::ParseError>(())
+    /// # Ok::<(), flitwise_formats::PlaceError>(())
     /// ```
     #[inline]
-    pub fn next(&mut self, buf: &[u8], eof: bool) -> Result<Step, ParseError> {
+    pub fn next(&mut self, buf: &[u8], eof: bool) -> Result<Step, PlaceError> {
         let hot = match self.expects {
             Expects::Records => fast::record(buf),
             Expects::Header | Expects::Comms { .. } => None,
@@ -152,7 +154,7 @@ impl Parser {
 
     /// Parses a line that the hot path left, or explains why it is wrong: it is incomplete, too long, or no VEF.
     #[cold]
-    fn careful(&mut self, buf: &[u8], eof: bool) -> Result<Step, ParseError> {
+    fn careful(&mut self, buf: &[u8], eof: bool) -> Result<Step, PlaceError> {
         let max = match self.expects {
             Expects::Records if eof && buf.is_empty() => return Ok(Step::End),
             Expects::Comms { .. } => MAX_COMM_LINE,
@@ -199,28 +201,26 @@ impl Parser {
     }
 
     #[cold]
-    fn too_long(&self, buf: &[u8], max: usize) -> ParseError {
-        ParseError::new(
-            self.line + 1,
-            max + 1,
-            format!("a line feed within {max} bytes"),
-            quote(buf, true),
+    fn too_long(&self, buf: &[u8], max: usize) -> PlaceError {
+        self.wrong(
+            max,
+            &format!("a line feed within {max} bytes"),
+            &quote(buf, true),
             "the line is longer than any valid one: is this a VEF file?",
         )
     }
 
     #[cold]
-    fn cut_short(&self, buf: &[u8]) -> ParseError {
+    fn cut_short(&self, buf: &[u8]) -> PlaceError {
         let is_empty = matches!(self.expects, Expects::Header) && buf.is_empty();
-        ParseError::new(
-            self.line + 1,
-            buf.len() + 1,
-            match self.expects {
+        self.wrong(
+            buf.len(),
+            &match self.expects {
                 Expects::Header => "a header that starts with `VEF` or `VEF3`".into(),
                 Expects::Comms { next, .. } => format!("the line of communicator `C{next}`"),
                 Expects::Records => "the rest of the line and its line feed".into(),
             },
-            "the end of the file".into(),
+            "the end of the file",
             if is_empty {
                 "the file is empty: copy or record it again"
             } else {
@@ -230,7 +230,7 @@ impl Parser {
     }
 
     #[cold]
-    fn error(&self, line: &[u8], fault: lines::Fault, too_long: bool) -> ParseError {
+    fn error(&self, line: &[u8], fault: lines::Fault, too_long: bool) -> PlaceError {
         let lines::Fault { rest, expected } = fault;
         let at = line.len() - rest.len();
         // What is after a line that is too long may not be read yet: nothing depends on it.
@@ -253,7 +253,40 @@ impl Parser {
         } else if rest.starts_with(b"C") && at == 0 {
             cure = "more communicators than the header announces: correct its third count".into();
         }
-        let what = expected.what.into_owned();
-        ParseError::new(self.line + 1, at + 1, what, found, cure)
+        self.wrong(at, &expected.what, &found, &cure)
+    }
+
+    /// The problem at a byte of the next line, from 0.
+    #[cold]
+    fn wrong(&self, at: usize, expected: &str, found: &str, cure: &str) -> PlaceError {
+        let column = at + 1;
+        let message = format!("column {column}: expected {expected}, found {found}; {cure}");
+        PlaceError::line(self.line + 1, message)
+    }
+}
+
+/// UTF-8 without control characters but tabs and carriage returns; a character may be cut off.
+fn is_text(field: &[u8]) -> bool {
+    let control = |b: &u8| b.is_ascii_control() && !matches!(b, b'\t' | b'\r');
+    let utf8 = std::str::from_utf8(field).map_or_else(|e| e.error_len().is_none(), |_| true);
+    utf8 && !field.iter().any(control)
+}
+
+/// The field at the start of `rest`, for a message; what is no text is not shown. `cut` says that the
+/// line continues after `rest`.
+fn quote(rest: &[u8], cut: bool) -> String {
+    match rest.first() {
+        None => "the end of the file".into(),
+        Some(b'\n') => "the end of the line".into(),
+        Some(b' ') => "a space".into(),
+        Some(_) => {
+            let end = rest.iter().position(|b| matches!(b, b' ' | b'\n'));
+            let field = &rest[..end.unwrap_or(rest.len())];
+            if is_text(field) {
+                quoted_bytes(field, end.is_some() || !cut)
+            } else {
+                "binary data".into()
+            }
+        }
     }
 }

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use super::parse_error::ParseError;
+use flitwise_base::place::PlaceError;
+
 use super::parser::{Parser, Step};
 use super::record::{Comm, Header, Record};
 use crate::error::Error;
@@ -105,7 +106,7 @@ impl Reader {
                 }
                 Ok(Step::NeedMore) => self.source.more()?,
                 Ok(_) => return Ok(None),
-                Err(e) => return Err(Error::parse(self.source.path(), e)),
+                Err(e) => return Err(Error::broken(e.of(&self.path().into()))),
             }
         }
     }
@@ -114,13 +115,13 @@ impl Reader {
 /// Why the start of a file is not VEF. If its `first` line does not begin like one, it may be of another
 /// format altogether.
 #[cold]
-fn unread(source: &Source, first: bool, error: ParseError) -> Error {
+fn unread(source: &Source, first: bool, error: PlaceError) -> Error {
     let head = source.buffer().0;
     let other = first && !head.starts_with(b"VEF");
     let foreign = other.then(|| Foreign::of(head)).flatten();
     match foreign {
         Some(format) => Error::foreign(source.path(), format),
-        None => Error::parse(source.path(), error),
+        None => Error::broken(error.of(&source.path().into())),
     }
 }
 

@@ -1,6 +1,7 @@
 //! The check: versions, and stopping; and headers that announce something else.
 
 use flitwise_base::stop::Stop;
+use flitwise_formats::Place;
 use flitwise_formats::vef::check::ASK_EVERY;
 use flitwise_formats::vef::{Header, Reader, Version, Writer, check_file, observe};
 use std::io;
@@ -20,10 +21,10 @@ fn the_first_version_has_no_traffic_bit() {
     let old = check_file(file(&format!("VEF 2 3 1 0 0 0\n{body}")).path()).unwrap();
     assert!(old.is_clean(), "{:?}", old.errors);
     assert_eq!((old.markers, old.messages), (2, 1));
-    let [warning] = &old.warnings[..] else {
+    let [warning] = &old.warnings.first[..] else {
         panic!("{:?}", old.warnings);
     };
-    assert!(warning.line == 3 && warning.message.contains("ignored"));
+    assert!(warning.place == Some(Place::Line(3)) && warning.message.contains("ignored"));
     let new = check_file(file(&format!("VEF3 2 3 1 0 0 0 1000\n{body}")).path()).unwrap();
     assert_eq!((new.markers, new.messages), (0, 3));
 }

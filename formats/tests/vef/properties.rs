@@ -4,13 +4,13 @@ use crate::mutate::mutate;
 use std::io::Write;
 
 use crate::support;
+use flitwise_formats::PlaceError;
 use flitwise_formats::vef::{
-    Comm, Dep, DepId, Header, Member, Message, ParseError, Parser, Record, Step, Version,
-    check_file,
+    Comm, Dep, DepId, Header, Member, Message, Parser, Record, Step, Version, check_file,
 };
 use proptest::prelude::*;
 
-type Parsed = (Vec<Step>, Option<ParseError>);
+type Parsed = (Vec<Step>, Option<PlaceError>);
 
 /// Everything a file parses to, with `consumed` left out, fed in pieces of `sizes` bytes.
 fn parse(text: &[u8], sizes: &[usize]) -> Parsed {
@@ -221,7 +221,7 @@ proptest! {
         let mut text = support::generate(seed, 5, 150).text();
         mutate(&mut text, &edits, LIKELY);
         if let Ok(check) = check_file(file(&text).path()) {
-            prop_assert!(check.errors.len() as u64 <= check.error_total);
+            prop_assert!(check.errors.first.len() as u64 <= check.errors.total);
         }
     }
 }

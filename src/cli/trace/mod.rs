@@ -72,10 +72,10 @@ fn broken(file: &Path, check: &Check) -> CliError {
     let name = shown(file).display();
     let mut text = format!("{name}: the trace is broken");
     // Writing to a String does not fail.
-    for e in check.errors.iter().take(QUOTED) {
-        let _ = write!(text, "\n{name}:{}: {}", e.line, e.message);
+    for problem in check.errors.first.iter().take(QUOTED) {
+        let _ = write!(text, "\n{problem}");
     }
-    let more = check.error_total.saturating_sub(QUOTED as u64);
+    let more = check.errors.total.saturating_sub(QUOTED as u64);
     if more > 0 {
         let _ = write!(
             text,

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use flitwise_base::place::Problem;
+
 use super::groups::Rule;
 use super::observer::Observer;
 use super::order::Event;
 use super::{Check, Checker};
-use crate::vef::ParseError;
 
 /// Most links of a cycle that an error message lists.
 const MAX_LINKS: usize = 8;
@@ -34,8 +35,8 @@ impl<O: Observer> Checker<O> {
 
     /// Ends at text that is not VEF; the rest of the file is not checked.
     #[must_use]
-    pub fn unreadable(mut self, error: &ParseError) -> (Check, O) {
-        self.error(error.line(), error.to_string());
+    pub fn unreadable(mut self, problem: Problem) -> (Check, O) {
+        self.check.errors.add(|| problem);
         (self.check, self.order.observer)
     }
 

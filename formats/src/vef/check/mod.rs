@@ -12,10 +12,10 @@ mod ids;
 mod observer;
 mod order;
 
-use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
+use flitwise_base::place::{PlaceError, Problems};
 use flitwise_base::stop::Stop;
 use hashbrown::HashMap;
 
@@ -29,23 +29,8 @@ use super::collective::Gathering;
 use super::comms::Positions;
 use super::reader::Reader;
 use super::record::{Comm, Header, Member, Message, Record, Version};
-use crate::error::{Error, ErrorKind};
-use crate::limits::{MAX_PROBLEMS, MAX_WAITING};
-
-/// Something wrong or odd in a trace.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Problem {
-    /// Line number, from 1.
-    pub line: u64,
-    /// The problem.
-    pub message: String,
-}
-
-impl fmt::Display for Problem {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        write!(f, "line {}: {}", self.line, self.message)
-    }
-}
+use crate::error::Error;
+use crate::limits::MAX_WAITING;
 
 /// Result of checking a trace, and the numbers that its replay needs beforehand.
 #[derive(Debug, Clone)]
@@ -53,12 +38,10 @@ impl fmt::Display for Problem {
 pub struct Check {
     /// The first line.
     pub header: Header,
-    /// The first [`MAX_PROBLEMS`] errors, in order of discovery.
-    pub errors: Vec<Problem>,
-    /// Number of errors.
-    pub error_total: u64,
-    /// Oddities that do not prevent a replay; the first [`MAX_PROBLEMS`].
-    pub warnings: Vec<Problem>,
+    /// What prevents a replay, in order of discovery.
+    pub errors: Problems,
+    /// Oddities that do not prevent one.
+    pub warnings: Problems,
     /// Collectives whose root is taken for granted, because all their sizes are 0.
     pub guessed_roots: u64,
     /// Records of each task; tasks without any may be missing at the end.
@@ -87,7 +70,7 @@ impl Check {
     /// True if there are no errors.
     #[must_use]
     pub fn is_clean(&self) -> bool {
-        self.error_total == 0
+        self.errors.is_empty()
     }
 
     /// Communication that is doubtful: a sentence for each kind, with its number.
@@ -105,9 +88,8 @@ impl Check {
     fn new(header: Header) -> Self {
         Self {
             header,
-            errors: Vec::new(),
-            error_total: 0,
-            warnings: Vec::new(),
+            errors: Problems::default(),
+            warnings: Problems::default(),
             guessed_roots: 0,
             records: Vec::new(),
             messages: 0,
@@ -141,7 +123,7 @@ pub fn observe<O: Observer>(
     observer: O,
     stop: Stop<'_>,
 ) -> Result<(Check, O), Error> {
-    let mut checker = Checker::new(reader.header().clone(), reader.comms().to_vec(), observer);
+    let mut checker = Checker::new(reader, observer);
     loop {
         match reader.next_record() {
             Ok(Some((line, record))) => {
@@ -153,10 +135,7 @@ pub fn observe<O: Observer>(
                 }
             }
             Ok(None) => return Ok(checker.finish(reader.ignored_traffic())),
-            Err(e) => match e.kind() {
-                ErrorKind::Parse { error, .. } => return Ok(checker.unreadable(error)),
-                _ => return Err(e),
-            },
+            Err(e) => return Ok(checker.unreadable(e.into_problem()?)),
         }
     }
 }
@@ -169,6 +148,7 @@ const TOO_MANY_WAITING: &str = "too many records wait for later lines: sort the 
 
 /// Checks a trace record by record; [`check_file`] does so with a whole file.
 pub struct Checker<O: Observer> {
+    path: Arc<Path>,
     check: Check,
     comms: Vec<Comm>,
     positions: Positions,
@@ -182,11 +162,13 @@ pub struct Checker<O: Observer> {
 }
 
 impl<O: Observer> Checker<O> {
-    /// Begins after the communicators.
+    /// Begins after the communicators of `trace`.
     #[must_use]
-    pub fn new(header: Header, comms: Vec<Comm>, observer: O) -> Self {
+    pub fn new(trace: &Reader, observer: O) -> Self {
+        let comms = trace.comms().to_vec();
         let mut check = Self {
-            check: Check::new(header),
+            path: trace.path().into(),
+            check: Check::new(trace.header().clone()),
             positions: Positions::new(&comms),
             comms,
             order: Order::new(observer),
@@ -201,19 +183,14 @@ impl<O: Observer> Checker<O> {
 
     #[cold]
     fn error(&mut self, line: u64, message: impl Into<String>) {
-        self.check.error_total += 1;
-        if self.check.errors.len() < MAX_PROBLEMS {
-            let message = message.into();
-            self.check.errors.push(Problem { line, message });
-        }
+        let problem = || PlaceError::line(line, message).of(&self.path);
+        self.check.errors.add(problem);
     }
 
     #[cold]
     fn warning(&mut self, line: u64, message: impl Into<String>) {
-        if self.check.warnings.len() < MAX_PROBLEMS {
-            let message = message.into();
-            self.check.warnings.push(Problem { line, message });
-        }
+        let problem = || PlaceError::line(line, message).of(&self.path);
+        self.check.warnings.add(problem);
     }
 
     fn communicators(&mut self) {

@@ -178,12 +178,12 @@ impl Observer for Keep {
 fn refusal(path: &Path, check: &Check) -> String {
     let mut text = String::new();
     let path = path.display();
-    for (i, e) in check.errors.iter().take(QUOTED).enumerate() {
+    for (i, problem) in check.errors.first.iter().take(QUOTED).enumerate() {
         let gap = if i == 0 { "" } else { "\n" };
         // Writing to a string can't fail.
-        let _ = write!(text, "{gap}{path}:{}: {}", e.line, e.message);
+        let _ = write!(text, "{gap}{problem}");
     }
-    let more = check.error_total.saturating_sub(QUOTED as u64);
+    let more = check.errors.total.saturating_sub(QUOTED as u64);
     if more > 0 {
         let _ = write!(text, "\n{path}: and {more} more errors");
     }

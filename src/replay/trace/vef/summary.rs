@@ -4,13 +4,10 @@ use crate::trace::summary::{Summary, bytes, keys, messages};
 use crate::trace::verdict::{Count, RECORD_AGAIN, Verdict};
 use flitwise_base::stop::Stop;
 use flitwise_base::units::{human_bytes, human_count, human_time};
-use flitwise_formats::error::ErrorKind;
 use flitwise_formats::source::Input;
-use flitwise_formats::vef::{self, Check, Collectives, Info, Op, Reader, observe};
-use flitwise_formats::{Error, Place, Problem, Problems};
+use flitwise_formats::vef::{Check, Collectives, Info, Op, Reader, observe};
+use flitwise_formats::{Error, Problems};
 use serde_json::json;
-use std::path::Path;
-use std::sync::Arc;
 
 /// Communicators that the text lists.
 const COMMS: usize = 8;
@@ -172,16 +169,6 @@ fn on(uses: &[&Collectives], info: &Info) -> String {
 }
 
 pub(super) fn verdict(input: &Input) -> Result<Verdict, Error> {
-    let path: Arc<Path> = input.path().into();
-    let problem = |line, message| Problem {
-        path: Arc::clone(&path),
-        place: Some(Place::Line(line)),
-        message,
-    };
-    let listed = |first: Vec<vef::Problem>, total| Problems {
-        first: (first.into_iter().map(|p| problem(p.line, p.message))).collect(),
-        total,
-    };
     let check =
         Reader::of(input.open()?).and_then(|mut reader| observe(&mut reader, (), Stop::never()));
     let mut verdict = Verdict {
@@ -192,18 +179,10 @@ pub(super) fn verdict(input: &Input) -> Result<Verdict, Error> {
     match check {
         Ok((check, ())) => {
             verdict.counts = Some(counts(&check));
-            verdict.errors = listed(check.errors, check.error_total);
-            let warnings = check.warnings.len() as u64;
-            verdict.warnings = listed(check.warnings, warnings);
+            (verdict.errors, verdict.warnings) = (check.errors, check.warnings);
         }
-        Err(e) => match e.kind() {
-            // A trace broken within its header has a verdict, too.
-            ErrorKind::Parse { error, .. } => {
-                let first = vec![problem(error.line(), error.to_string())];
-                verdict.errors = Problems { first, total: 1 };
-            }
-            _ => return Err(e),
-        },
+        // A trace broken within its header has a verdict, too.
+        Err(e) => verdict.errors = Problems::one(e.into_problem()?),
     }
     Ok(verdict)
 }
