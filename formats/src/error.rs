@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use flitwise_base::place::{PlaceError, Problem};
 use flitwise_base::stop::Stopped;
 
-use crate::dumpi::{ParseError as BinaryError, Problem as BinaryProblem};
 use crate::foreign::Foreign;
 
 /// A trace could not be read; the message names the file, the place and the cure.
@@ -54,16 +53,6 @@ pub enum ErrorKind {
         path: PathBuf,
         /// Its format.
         format: Foreign,
-    },
-    /// The file of a rank violates the format.
-    #[error("{}: {}", path.display(), BinaryProblem::of_error(*rank, error))]
-    Binary {
-        /// The file.
-        path: PathBuf,
-        /// The rank.
-        rank: u32,
-        /// The problem and its place.
-        error: BinaryError,
     },
     /// The files of a trace do not fit together.
     #[error("{}: {problem}", path.display())]
@@ -164,12 +153,6 @@ impl Error {
             format,
             cause,
         }))
-    }
-
-    #[cold]
-    pub(crate) fn binary(path: &Path, rank: u32, error: BinaryError) -> Self {
-        let path = path.to_owned();
-        Self(Box::new(ErrorKind::Binary { path, rank, error }))
     }
 
     #[cold]

@@ -2,7 +2,7 @@
 
 use super::call::Function;
 use super::layout::Layout;
-use super::parse_error::{CUT_SHORT, DAMAGED, ParseError};
+use super::problem::{CUT_SHORT, DAMAGED, Problem};
 use super::record::{Clock, Clocks, END_OF_CALLS, Record, record};
 use super::trailer::{self, MAGIC, Trailer};
 use super::wire::{Cursor, Decode, Fault};
@@ -63,7 +63,7 @@ pub enum Step<'a> {
 /// let Step::Call { record, .. } = parser.next(&file[consumed..], false)? else { panic!() };
 /// assert_eq!(record.call.function().name(), "MPI_Barrier");
 /// assert_eq!(record.wall.unwrap().start, 2_500_000_000);
-/// # Ok::<(), flitwise_formats::dumpi::ParseError>(())
+/// # Ok::<(), flitwise_formats::dumpi::Problem>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct Parser {
@@ -105,7 +105,7 @@ impl Parser {
     /// # Errors
     /// If the file violates the format. The parser stays where it is.
     #[inline]
-    pub fn next<'a>(&mut self, buf: &'a [u8], eof: bool) -> Result<Step<'a>, ParseError> {
+    pub fn next<'a>(&mut self, buf: &'a [u8], eof: bool) -> Result<Step<'a>, Problem> {
         if self.expects != Expects::Calls {
             return self.other(buf, eof);
         }
@@ -141,7 +141,7 @@ impl Parser {
 
     /// The parts that come once.
     #[cold]
-    fn other<'a>(&mut self, buf: &'a [u8], eof: bool) -> Result<Step<'a>, ParseError> {
+    fn other<'a>(&mut self, buf: &'a [u8], eof: bool) -> Result<Step<'a>, Problem> {
         match self.expects {
             Expects::Start => self.start(buf, eof),
             Expects::Trailer => self.trailer(buf, eof),
@@ -149,12 +149,12 @@ impl Parser {
         }
     }
 
-    fn start<'a>(&mut self, buf: &'a [u8], eof: bool) -> Result<Step<'a>, ParseError> {
+    fn start<'a>(&mut self, buf: &'a [u8], eof: bool) -> Result<Step<'a>, Problem> {
         let known = buf.len().min(MAGIC.len());
         if buf.get(..known) != MAGIC.get(..known) {
             let problem = "expected the bytes `\\xff\\xaa\\xddDUMPI`";
             let cure = "this is not the file of a rank of a DUMPI trace";
-            return Err(ParseError::new(0, None, problem, cure));
+            return Err(Problem::new(0, None, problem, cure));
         }
         let mut cursor = Cursor::new(buf, self.layout);
         let mut read = || {
@@ -176,10 +176,10 @@ impl Parser {
         }
     }
 
-    fn trailer<'a>(&mut self, buf: &'a [u8], eof: bool) -> Result<Step<'a>, ParseError> {
+    fn trailer<'a>(&mut self, buf: &'a [u8], eof: bool) -> Result<Step<'a>, Problem> {
         if buf.len() > MAX_DUMPI_TRAILER {
             let problem = format!("more than {MAX_DUMPI_TRAILER} bytes follow the calls");
-            return Err(ParseError::new(self.offset, None, problem, DAMAGED));
+            return Err(Problem::new(self.offset, None, problem, DAMAGED));
         }
         if !eof {
             let bytes = buf.len() + 1;
@@ -191,12 +191,7 @@ impl Parser {
                 "the calls were read as if version {} were another",
                 trailer.version
             );
-            return Err(ParseError::new(
-                self.offset,
-                Some("header"),
-                problem,
-                DAMAGED,
-            ));
+            return Err(Problem::new(self.offset, Some("header"), problem, DAMAGED));
         }
         self.offset += buf.len() as u64;
         self.expects = Expects::End;
@@ -208,7 +203,7 @@ impl Parser {
 
     /// Says why there is no record at the start of `buf`.
     #[cold]
-    fn failed<'a>(&self, buf: &[u8], eof: bool, fault: Fault) -> Result<Step<'a>, ParseError> {
+    fn failed<'a>(&self, buf: &[u8], eof: bool, fault: Fault) -> Result<Step<'a>, Problem> {
         let number = Cursor::new(buf, self.layout)
             .bytes(2)
             .map_or(0, |b| u16::from_be_bytes(b.try_into().unwrap_or_default()));
@@ -217,12 +212,7 @@ impl Parser {
             .filter(|_| calls)
             .map(Function::name);
         let error = |at: usize, problem: String, cure| {
-            Err(ParseError::new(
-                self.offset + at as u64,
-                within,
-                problem,
-                cure,
-            ))
+            Err(Problem::new(self.offset + at as u64, within, problem, cure))
         };
         match fault {
             Fault::Short(bytes) if bytes > MAX_DUMPI_RECORD => {

@@ -1,44 +1,62 @@
-//! The problems of a trace.
+//! A problem in the file of a rank: its place, the call there, and what is wrong.
 
-use super::parse_error::ParseError;
-use flitwise_base::place::Place;
 use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
 
-/// Something wrong or odd in a trace.
+use flitwise_base::place::{self, PlaceError};
+
+/// Something wrong or odd in the file of a rank.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// The rank in whose file it is.
-    pub rank: u32,
-    /// Bytes of the unpacked file before it.
+    /// Bytes of the unpacked file before the record, or the number, that is wrong.
     pub offset: u64,
-    /// The function that is called there, or the part of the file, if it is about one.
+    /// The function of the record, or the part of the file, if it is about one.
     pub within: Option<&'static str>,
     /// The problem and its cure.
     pub message: String,
 }
 
+/// The cure of a file that ends too early.
+pub(super) const CUT_SHORT: &str =
+    "the rank ended before MPI_Finalize, or the file is cut short: copy or record it again";
+/// The cure of bytes that no recorder writes.
+pub(super) const DAMAGED: &str = "the file is damaged: copy or record it again";
+
 impl Problem {
-    /// That the file of `rank` violates the format.
-    #[must_use]
-    pub fn of_error(rank: u32, error: &ParseError) -> Self {
+    #[cold]
+    pub(super) fn new(
+        offset: u64,
+        within: Option<&'static str>,
+        problem: impl fmt::Display,
+        cure: &str,
+    ) -> Self {
+        let message = format!("{problem}; {cure}");
         Self {
-            rank,
-            offset: error.offset(),
-            within: error.within(),
-            message: error.message(),
+            offset,
+            within,
+            message,
         }
     }
 
-    /// The problem and its rank.
-    pub(super) fn of_rank(&self) -> String {
+    /// The same in the file of `rank`, which is at `path`.
+    #[must_use]
+    pub fn of(self, rank: u32, path: &Arc<Path>) -> place::Problem {
         let within = self.within.map(|within| format!(" ({within})"));
         let within = within.unwrap_or_default();
-        format!("rank {}{within}: {}", self.rank, self.message)
+        let message = format!("rank {rank}{within}: {}", self.message);
+        PlaceError::byte(self.offset, message).of(path)
     }
 }
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", Place::Byte(self.offset), self.of_rank())
+        write!(f, "byte {}", self.offset)?;
+        if let Some(within) = self.within {
+            write!(f, " ({within})")?;
+        }
+        write!(f, ": {}", self.message)
     }
 }
+
+impl std::error::Error for Problem {}

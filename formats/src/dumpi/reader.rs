@@ -1,12 +1,12 @@
 //! Reads the file of a rank record by record.
 
 use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use super::layout::Layout;
-use super::parse_error::{DAMAGED, ParseError};
 use super::parser::{Parser, Step};
+use super::problem::{DAMAGED, Problem};
 use super::record::Record;
 use super::trailer::Trailer;
 use crate::blocks::Blocks;
@@ -17,7 +17,7 @@ use crate::source::Encoding;
 ///
 /// It has one block of the file in memory, and the longest record. [`Set::reader`](super::Set::reader) makes it.
 pub struct Reader {
-    name: PathBuf,
+    name: Arc<Path>,
     rank: u32,
     encoding: Encoding,
     bytes: Blocks,
@@ -28,7 +28,7 @@ pub struct Reader {
 
 impl Reader {
     pub(super) fn new(
-        (name, rank): (PathBuf, u32),
+        (name, rank): (Arc<Path>, u32),
         encoding: Encoding,
         input: Box<dyn Read + Send>,
         trailer: Arc<Trailer>,
@@ -81,7 +81,7 @@ impl Reader {
                 Ok(Step::End) => return Ok(None),
                 Err(e) => {
                     self.done = true;
-                    return Err(Error::binary(&self.name, self.rank, e));
+                    return Err(self.broken(e));
                 }
             };
             self.bytes.consume(consumed);
@@ -95,6 +95,11 @@ impl Reader {
         Ok(None)
     }
 
+    #[cold]
+    fn broken(&self, problem: Problem) -> Error {
+        Error::broken(problem.of(self.rank, &self.name))
+    }
+
     fn end(&mut self, consumed: usize, trailer: &Trailer) -> Result<(), Error> {
         self.bytes.consume(consumed);
         self.done = true;
@@ -102,8 +107,8 @@ impl Reader {
             return Ok(());
         }
         let problem = "the end of the file is not what it was when it was opened";
-        let error = ParseError::new(self.parser.offset(), None, problem, DAMAGED);
-        Err(Error::binary(&self.name, self.rank, error))
+        let error = Problem::new(self.parser.offset(), None, problem, DAMAGED);
+        Err(self.broken(error))
     }
 }
 

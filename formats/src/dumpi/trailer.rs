@@ -5,7 +5,7 @@
 use super::call::Function;
 use super::handle::Datatype;
 use super::layout::Version;
-use super::parse_error::{CUT_SHORT, DAMAGED, ParseError};
+use super::problem::{CUT_SHORT, DAMAGED, Problem};
 use super::wire::{Array, Cursor, Decode, Fault};
 
 /// The first bytes of a file, and of its index.
@@ -81,7 +81,7 @@ pub(super) struct Index {
 
 impl Index {
     /// Reads the index at the end of a file of which `end` are the last bytes, up to `len`.
-    pub fn read(end: &[u8], len: u64) -> Result<Self, ParseError> {
+    pub fn read(end: &[u8], len: u64) -> Result<Self, Problem> {
         for offsets in (LEAST_OFFSETS..=MOST_OFFSETS).rev() {
             let size = MAGIC.len() + 8 * offsets;
             let Some(index) = end.len().checked_sub(size).and_then(|at| end.get(at..)) else {
@@ -107,7 +107,7 @@ impl Index {
             });
         }
         let problem = "expected an index in the last 64 bytes, found none";
-        Err(ParseError::new(len, None, problem, CUT_SHORT))
+        Err(Problem::new(len, None, problem, CUT_SHORT))
     }
 
     /// Where the first of the records is that are read.
@@ -130,7 +130,7 @@ struct Records<'a> {
 pub(super) const MAX_INDEX: u64 = INDEX as u64;
 
 /// Reads the end of a file: `bytes`, which begin `offset` bytes after its start.
-pub(super) fn read(bytes: &[u8], offset: u64) -> Result<Trailer, ParseError> {
+pub(super) fn read(bytes: &[u8], offset: u64) -> Result<Trailer, Problem> {
     let len = offset.saturating_add(bytes.len() as u64);
     let index = Index::read(bytes, len)?;
     let records = Records {
@@ -150,7 +150,7 @@ pub(super) fn read(bytes: &[u8], offset: u64) -> Result<Trailer, ParseError> {
 
 impl<'a> Records<'a> {
     /// The part of the file that begins at `at`, up to the index.
-    fn cursor(&self, what: &'static str, at: u64) -> Result<Cursor<'a>, ParseError> {
+    fn cursor(&self, what: &'static str, at: u64) -> Result<Cursor<'a>, Problem> {
         let range = || {
             let start = usize::try_from(at.checked_sub(self.offset)?).ok()?;
             let end = usize::try_from(self.index.start.checked_sub(self.offset)?).ok()?;
@@ -161,12 +161,7 @@ impl<'a> Records<'a> {
                 "the index says that this part is at {at}, but it must be between {} and {}",
                 self.offset, self.index.start
             );
-            return Err(ParseError::new(
-                self.index.start,
-                Some(what),
-                problem,
-                DAMAGED,
-            ));
+            return Err(Problem::new(self.index.start, Some(what), problem, DAMAGED));
         };
         Ok(Cursor::new(bytes, super::layout::Layout::default()))
     }
@@ -177,7 +172,7 @@ impl<'a> Records<'a> {
         what: &'static str,
         at: u64,
         read: impl FnOnce(&mut Cursor<'a>) -> Result<T, Fault>,
-    ) -> Result<T, ParseError> {
+    ) -> Result<T, Problem> {
         if at == 0 {
             return Ok(T::default());
         }
@@ -187,22 +182,22 @@ impl<'a> Records<'a> {
                 Fault::Count(_, count) => format!("a count is {count}"),
                 _ => "the index begins before the end of this part".to_owned(),
             };
-            ParseError::new(at, Some(what), problem, DAMAGED)
+            Problem::new(at, Some(what), problem, DAMAGED)
         })
     }
 
-    fn header(&self) -> Result<Trailer, ParseError> {
+    fn header(&self) -> Result<Trailer, Problem> {
         let header = self.part("header", self.index.header, |cursor| {
             header(cursor).map(Some)
         })?;
         header.ok_or_else(|| {
             let problem = "the index says that there is no header";
-            ParseError::new(self.index.start, None, problem, DAMAGED)
+            Problem::new(self.index.start, None, problem, DAMAGED)
         })
     }
 
     /// Calls and ignored calls by function.
-    fn footer(&self) -> Result<(Vec<u32>, Vec<u32>), ParseError> {
+    fn footer(&self) -> Result<(Vec<u32>, Vec<u32>), Problem> {
         let at = self.index.footer;
         let counters = self.part("footer", at, |cursor| {
             let magic = u64::decode(cursor)?;
@@ -216,7 +211,7 @@ impl<'a> Records<'a> {
         let (magic, calls, ignored) = counters;
         if at > 0 && magic != FOOTER_MAGIC {
             let problem = format!("expected the number {FOOTER_MAGIC:#x}, found {magic:#x}");
-            return Err(ParseError::new(at, Some("footer"), problem, DAMAGED));
+            return Err(Problem::new(at, Some("footer"), problem, DAMAGED));
         }
         Ok((calls, ignored))
     }

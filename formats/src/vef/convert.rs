@@ -6,7 +6,7 @@ use super::check::{Check, Checker};
 use super::reader::Reader;
 use super::record::{Dep, Header, Record, Version};
 use super::write::Writer;
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
 
 /// The target of a conversion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -33,7 +33,7 @@ impl One {
     fn error(&self, bytes: &[u8]) -> String {
         let checked = judged(self.with(bytes));
         assert!(!checked.is_clean());
-        checked.errors[0].to_string()
+        checked.errors.first[0].to_string()
     }
 }
 
@@ -243,8 +243,8 @@ fn calls_that_no_replay_can_follow_are_errors() {
         judge("MPI_Send", &values)
     };
     let error = |check: flitwise_formats::dumpi::Check, parts: &[&str]| {
-        assert_eq!(check.error_total, 1, "{check:?}");
-        contains(&check.errors[0].to_string(), parts);
+        assert_eq!(check.errors.total, 1, "{check:?}");
+        contains(&check.errors.first[0].to_string(), parts);
     };
     error(
         send(1, 5, 1, 2),
@@ -285,8 +285,8 @@ fn oddities_are_warnings() {
         judged(one.with(&file.bytes()))
     };
     let warns = |check: flitwise_formats::dumpi::Check, part: &str| {
-        assert!(check.is_clean() && check.warnings.len() == 1, "{check:?}");
-        contains(&check.warnings[0].to_string(), &[part]);
+        assert!(check.is_clean() && check.warnings.total == 1, "{check:?}");
+        contains(&check.warnings.first[0].to_string(), &[part]);
     };
     warns(
         judge("MPI_Wait", &[77.into(), Value::Statuses(vec![])]),

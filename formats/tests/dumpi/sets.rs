@@ -256,8 +256,8 @@ fn a_missing_rank_is_named() {
     refused(dir.path(), &["lacks the file of ranks 1, 2, of 3 in all"]);
     std::fs::remove_file(dir.path().join("ring.meta")).unwrap();
     let checked = judged(dir.path());
-    assert_eq!(checked.error_total, 1, "{checked:?}");
-    let said = checked.errors[0].to_string();
+    assert_eq!(checked.errors.total, 1, "{checked:?}");
+    let said = checked.errors.first[0].to_string();
     assert!(
         said.contains(
             "(MPI_Comm_size): the program has 3 ranks, but the trace has the files of 1:"
@@ -278,8 +278,8 @@ fn without_a_metafile_a_missing_last_rank_is_one_error() {
         put(&dir, &format!("ring-{rank:04}.bin"), &bytes);
     }
     let check = judged(dir.path());
-    assert_eq!(check.error_total, 1, "{check:?}");
-    let error = check.errors[0].to_string();
+    assert_eq!(check.errors.total, 1, "{check:?}");
+    let error = check.errors.first[0].to_string();
     let says = "rank 0 (MPI_Comm_size): the program has 4 ranks, but the trace has the files of 3: copy all files of the trace";
     assert!(error.ends_with(says), "{error}");
 }

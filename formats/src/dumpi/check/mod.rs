@@ -7,39 +7,24 @@
 mod odd;
 mod rank;
 
-use flitwise_base::place::{self, Place};
+use flitwise_base::place::{Problem, Problems};
 use flitwise_base::stop::Stop;
 
 pub use self::odd::Odd;
 use self::rank::RankCheck;
-pub use super::problem::Problem;
 use super::record::Record;
 use super::set::Set;
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
 use crate::limits::MAX_PROBLEMS;
-
-impl Problem {
-    /// The same in its file, one of `set`.
-    #[must_use]
-    pub fn of(&self, set: &Set) -> place::Problem {
-        place::Problem {
-            path: set.file(self.rank).unwrap_or(set.path()).into(),
-            place: Some(Place::Byte(self.offset)),
-            message: self.of_rank(),
-        }
-    }
-}
 
 /// Result of checking a trace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Check {
-    /// The first [`MAX_PROBLEMS`] errors, by rank and offset.
-    pub errors: Vec<Problem>,
-    /// Number of errors.
-    pub error_total: u64,
+    /// What prevents a replay, by rank and offset.
+    pub errors: Problems,
     /// The first [`MAX_PROBLEMS`] warnings: of each kind the first one of a rank.
-    pub warnings: Vec<Problem>,
+    pub warnings: Problems,
     /// The number of oddities of each [kind](Odd), of all ranks.
     odd: [u64; Odd::ALL.len()],
     /// Calls of each rank, as far as they could be read.
@@ -52,21 +37,13 @@ impl Check {
     /// True if there are no errors.
     #[must_use]
     pub fn is_clean(&self) -> bool {
-        self.error_total == 0
+        self.errors.is_empty()
     }
 
     /// The number of oddities of a kind, where the first of each rank is among the warnings.
     #[must_use]
     pub fn odd(&self, odd: Odd) -> u64 {
         self.odd.get(odd as usize).copied().unwrap_or(0)
-    }
-
-    #[cold]
-    fn error(&mut self, problem: Problem) {
-        self.error_total += 1;
-        if self.errors.len() < MAX_PROBLEMS {
-            self.errors.push(problem);
-        }
     }
 
     /// Notes that a call returned `said` ranks, which is not the number of files; false if the last wrong one was the same.
@@ -77,8 +54,8 @@ impl Check {
 
     #[cold]
     fn warning(&mut self, problem: Problem) {
-        if self.warnings.len() < MAX_PROBLEMS {
-            self.warnings.push(problem);
+        if self.warnings.first.len() < MAX_PROBLEMS {
+            self.warnings.add(|| problem);
         }
     }
 }
@@ -96,7 +73,7 @@ const ASK_EVERY: u64 = 1 << 16;
 /// use flitwise_formats::dumpi::{Set, check};
 ///
 /// let check = check(&Set::open("dumpi-2013.09.09.04.32.40.meta")?)?;
-/// for problem in &check.errors {
+/// for problem in &check.errors.first {
 ///     eprintln!("{problem}");
 /// }
 /// # Ok::<(), flitwise_formats::Error>(())
@@ -115,19 +92,16 @@ pub fn check_seen(
     stop: Stop<'_>,
 ) -> Result<Check, Error> {
     let mut check = Check {
-        errors: Vec::new(),
-        error_total: 0,
-        warnings: Vec::new(),
+        errors: Problems::default(),
+        warnings: Problems::default(),
         odd: [0; Odd::ALL.len()],
         calls: Vec::new(),
         wrong_size: None,
     };
     for rank in 0..set.ranks() {
         if let Err(e) = file(set, rank, &mut check, see, stop) {
-            match e.kind() {
-                ErrorKind::Binary { error, .. } => check.error(Problem::of_error(rank, error)),
-                _ => return Err(e),
-            }
+            let problem = e.into_problem()?;
+            check.errors.add(|| problem);
         }
         check.calls.resize(rank as usize + 1, 0);
     }
@@ -142,8 +116,9 @@ fn file(
     see: &mut dyn FnMut(u32, &Record<'_>),
     stop: Stop<'_>,
 ) -> Result<(), Error> {
-    let mut rank_check = RankCheck::new(rank, set.ranks(), set.types(rank)?);
+    let types = set.types(rank)?;
     let mut reader = set.reader(rank)?;
+    let mut rank_check = RankCheck::new((rank, reader.path().into()), set.ranks(), types);
     check.calls.push(0);
     while reader
         .next_record(|record| {

@@ -1,13 +1,16 @@
 //! Checks within the file of one rank.
 
 use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
 
+use flitwise_base::place;
 use hashbrown::{HashMap, HashSet};
 
-use super::{Check, Odd, Problem};
+use super::{Check, Odd};
 use crate::dumpi::call::{Call, Function};
 use crate::dumpi::handle::{Comm, Datatype, Request};
-use crate::dumpi::parse_error::DAMAGED;
+use crate::dumpi::problem::{DAMAGED, Problem};
 use crate::dumpi::record::{Record, Span};
 use crate::dumpi::sizes::Types;
 use crate::dumpi::trailer::Trailer;
@@ -33,6 +36,7 @@ enum Size {
 /// Checks the calls of one rank in order.
 pub struct RankCheck {
     rank: u32,
+    path: Arc<Path>,
     ranks: u32,
     types: Types,
     /// Requests that were made.
@@ -55,10 +59,11 @@ pub struct RankCheck {
 }
 
 impl RankCheck {
-    pub fn new(rank: u32, ranks: u32, types: Types) -> Self {
+    pub fn new((rank, path): (u32, Arc<Path>), ranks: u32, types: Types) -> Self {
         let world = i32::try_from(ranks).map_or(Size::Unknown, Size::Known);
         Self {
             rank,
+            path,
             ranks,
             types,
             requests: HashSet::from_iter([Request::NULL]),
@@ -74,18 +79,18 @@ impl RankCheck {
         }
     }
 
-    fn problem(&self, message: String) -> Problem {
-        Problem {
-            rank: self.rank,
+    fn problem(&self, message: String) -> place::Problem {
+        let problem = Problem {
             offset: self.offset,
             within: self.function.map(Function::name),
             message,
-        }
+        };
+        problem.of(self.rank, &self.path)
     }
 
     #[cold]
     fn error(&self, check: &mut Check, message: String) {
-        check.error(self.problem(message));
+        check.errors.add(|| self.problem(message));
     }
 
     #[cold]

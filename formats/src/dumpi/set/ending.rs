@@ -2,7 +2,7 @@
 
 use std::io::{self, Read};
 
-use crate::dumpi::parse_error::{DAMAGED, ParseError};
+use crate::dumpi::problem::{DAMAGED, Problem};
 use crate::dumpi::reader::unreadable;
 use crate::dumpi::trailer::{self, Index, MAX_INDEX, Trailer};
 use crate::error::Error;
@@ -20,13 +20,13 @@ pub fn read(member: &Member, rank: u32, open: &Open) -> Result<Trailer, Error> {
     };
     trailer.map_err(|e| match e {
         Failure::Io(e) => unreadable(name, encoding, e),
-        Failure::Parse(e) => Error::binary(name, rank, e),
+        Failure::Parse(e) => Error::broken(e.of(rank, name)),
     })
 }
 
 enum Failure {
     Io(io::Error),
-    Parse(ParseError),
+    Parse(Problem),
 }
 
 impl From<io::Error> for Failure {
@@ -35,8 +35,8 @@ impl From<io::Error> for Failure {
     }
 }
 
-impl From<ParseError> for Failure {
-    fn from(e: ParseError) -> Self {
+impl From<Problem> for Failure {
+    fn from(e: Problem) -> Self {
         Self::Parse(e)
     }
 }
@@ -63,12 +63,12 @@ fn part(member: &Member, open: &Open, start: u64, end: u64) -> io::Result<Vec<u8
 }
 
 #[cold]
-fn too_long(len: u64, first: u64) -> ParseError {
+fn too_long(len: u64, first: u64) -> Problem {
     let problem = format!(
         "the index says that {} bytes follow the calls, more than {MAX_DUMPI_TRAILER}",
         len - first
     );
-    ParseError::new(len, None, problem, DAMAGED)
+    Problem::new(len, None, problem, DAMAGED)
 }
 
 /// Unpacks all of a file and keeps the last bytes.

@@ -183,7 +183,7 @@ impl Set {
         let (encoding, bytes) = member
             .unpacked(&self.open)
             .map_err(|e| Error::io(member.name(), e))?;
-        let name = member.name().to_path_buf();
+        let name = Arc::clone(member.name());
         Ok(Reader::new((name, rank), encoding, bytes, trailer))
     }
 

@@ -9,7 +9,8 @@ use super::history::{Between, Construction, Event, What};
 use super::members::{Made, cart_subs, create, first, settle, split};
 use crate::mpi::{CommId, Communicator};
 use crate::program::RankId;
-use flitwise_formats::dumpi::{Comm, Problem};
+use flitwise_formats::Problem;
+use flitwise_formats::dumpi::{self, Comm, Set};
 use hashbrown::HashMap;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -93,8 +94,8 @@ const OTHER_RUN: &str = "the files are not of one run, or a function that is not
 ///
 /// # Errors
 /// If the histories do not fit together.
-pub(super) fn resolve(histories: Vec<Vec<Event>>) -> Result<Constructed, Box<Problem>> {
-    let mut resolver = Resolver::new(histories);
+pub(super) fn resolve(histories: Vec<Vec<Event>>, set: &Set) -> Result<Constructed, Box<Problem>> {
+    let mut resolver = Resolver::new(histories, set);
     while let Some(rank) = resolver.ready.pop_front() {
         resolver.advance(rank)?;
     }
@@ -117,7 +118,8 @@ struct Side {
     arrived: Vec<RankId>,
 }
 
-struct Resolver {
+struct Resolver<'s> {
+    set: &'s Set,
     histories: Vec<Vec<Event>>,
     walkers: Vec<Walker>,
     /// The members that have reached a constructor: the k-th on a communicator.
@@ -128,8 +130,8 @@ struct Resolver {
     next_id: u32,
 }
 
-impl Resolver {
-    fn new(histories: Vec<Vec<Event>>) -> Self {
+impl<'s> Resolver<'s> {
+    fn new(histories: Vec<Vec<Event>>, set: &'s Set) -> Self {
         let n = histories.len() as u32;
         let world = world(n);
         let walker = |rank| Walker {
@@ -142,6 +144,7 @@ impl Resolver {
             made: Vec::new(),
         };
         Self {
+            set,
             histories,
             walkers: RankId::all(n).map(walker).collect(),
             meetings: HashMap::new(),
@@ -420,12 +423,13 @@ impl Resolver {
     #[cold]
     fn problem(&self, rank: RankId, message: String) -> Box<Problem> {
         let event = self.event(rank);
-        Box::new(Problem {
-            rank: rank.get(),
+        let problem = dumpi::Problem {
             offset: event.map_or(0, |event| event.offset),
             within: event.map(|event| event.function.name()),
             message,
-        })
+        };
+        let file = self.set.file(rank.get()).unwrap_or(self.set.path());
+        Box::new(problem.of(rank.get(), &file.into()))
     }
 
     /// When no rank can continue.

@@ -62,8 +62,7 @@ fn check(input: &Input, stop: Stop<'_>) -> anyhow::Result<Box<dyn TraceFile>> {
     };
     let check = check_seen(&set, &mut see, stop)?;
     if !check.is_clean() {
-        let errors = verdict::located(&set, &check.errors, check.error_total);
-        bail!(refusal(&errors));
+        bail!(refusal(&check.errors));
     }
     if full {
         bail!(
@@ -71,8 +70,9 @@ fn check(input: &Input, stop: Stop<'_>) -> anyhow::Result<Box<dyn TraceFile>> {
             path()
         );
     }
-    let known = survey.finish(set.ranks());
-    let known = known.map_err(|problem| anyhow::Error::new(problem.of(&set)))?;
+    let known = survey
+        .finish(&set)
+        .map_err(|problem| anyhow::Error::new(*problem))?;
     let mut found = remarks(&check);
     found.extend(verdict::polls_left_out(&set)?);
     Ok(Box::new(DumpiFile {

@@ -69,7 +69,7 @@ impl Rank {
     }
 
     /// The next operation.
-    fn next(&mut self, set: &Set, stop: &mut StopEvery<'_>) -> anyhow::Result<Option<Op>> {
+    fn next(&mut self, stop: &mut StopEvery<'_>) -> anyhow::Result<Option<Op>> {
         loop {
             if let Some(op) = self.caller.ready.pop_front() {
                 return Ok(Some(op));
@@ -82,7 +82,6 @@ impl Rank {
             let called = self.reader.next_record(|record| {
                 let done = caller.call(record);
                 done.map_err(|message| Problem {
-                    rank: caller.id.get(),
                     offset: record.offset,
                     within: Some(record.call.function().name()),
                     message,
@@ -90,7 +89,10 @@ impl Rank {
             })?;
             match called {
                 Some(Ok(())) => {}
-                Some(Err(problem)) => return Err(anyhow::Error::new(problem.of(set))),
+                Some(Err(problem)) => {
+                    let problem = problem.of(self.caller.id.get(), &self.reader.path().into());
+                    return Err(anyhow::Error::new(problem));
+                }
                 None => {
                     let path = self.reader.path().display();
                     let ended = self.caller.end();
@@ -113,7 +115,7 @@ impl Recorded for DumpiCalls {
     }
 
     fn next(&self, rank: &mut Rank, stop: &mut StopEvery<'_>) -> anyhow::Result<Option<Op>> {
-        rank.next(&self.set, stop)
+        rank.next(stop)
     }
 
     fn communicator(&self, rank: RankId, comm: CommId) -> String {

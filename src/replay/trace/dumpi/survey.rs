@@ -6,8 +6,9 @@ use super::history::{Construction, Event, History};
 use super::outcomes::{Lookup, Outcomes};
 use super::unsupported::{UnsupportedKind, kind_of};
 use crate::trace::recorded::Unsupported;
+use flitwise_formats::Problem;
 use flitwise_formats::dumpi::handle::ANY_SOURCE;
-use flitwise_formats::dumpi::{Call, Comm, Problem, Record};
+use flitwise_formats::dumpi::{Call, Comm, Record, Set};
 use flitwise_formats::limits::{MAX_CONSTRUCTIONS, MAX_OUTCOMES};
 use hashbrown::HashMap;
 
@@ -94,10 +95,10 @@ impl Survey {
     ///
     /// # Errors
     /// If the ranks do not agree on their communicators.
-    pub fn finish(mut self, ranks: u32) -> Result<Known, Box<Problem>> {
-        self.reach(ranks);
+    pub fn finish(mut self, set: &Set) -> Result<Known, Box<Problem>> {
+        self.reach(set.ranks());
         Ok(Known {
-            communicators: resolve(self.histories)?,
+            communicators: resolve(self.histories, set)?,
             outcomes: self.outcomes,
             unsupported: self.unsupported,
             calls: self.calls,

@@ -6,7 +6,7 @@ use crate::trace::recorded::{add_agreement, refused, sent_counts, warn, warn_of_
 use crate::trace::verdict::{Count, Verdict};
 use flitwise_base::stop::Stop;
 use flitwise_base::units::human_count;
-use flitwise_formats::dumpi::{self, Set, check_seen};
+use flitwise_formats::dumpi::{Set, check_seen};
 use flitwise_formats::source::Input;
 use flitwise_formats::{Error, Problems};
 
@@ -14,8 +14,8 @@ pub(super) fn verdict(input: &Input) -> anyhow::Result<Verdict> {
     let set = Set::of_input(input, Stop::never())?;
     let found = check_seen(&set, &mut |_, _| {}, Stop::never())?;
     let mut verdict = Verdict {
-        errors: located(&set, &found.errors, found.error_total),
-        warnings: located(&set, &found.warnings, found.warnings.len() as u64),
+        errors: found.errors,
+        warnings: found.warnings,
         ..Verdict::default()
     };
     let mut counts = vec![
@@ -37,12 +37,6 @@ pub(super) fn verdict(input: &Input) -> anyhow::Result<Verdict> {
     }
     verdict.counts = Some(counts);
     Ok(verdict)
-}
-
-/// The problems in the files of `set`, of `total` ones.
-pub(super) fn located(set: &Set, first: &[dumpi::Problem], total: u64) -> Problems {
-    let first = first.iter().map(|problem| problem.of(set)).collect();
-    Problems { first, total }
 }
 
 /// The warning that polls are not in the recording, if some are not.
