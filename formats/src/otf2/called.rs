@@ -1,5 +1,7 @@
 //! Kinds of regions: MPI functions, told by their names, and computation.
 
+use crate::recording::Operation;
+
 /// The kind of a region.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -37,25 +39,6 @@ const PROCESSES: [&str; 5] = [
     "Comm_accept",
     "Comm_connect",
     "Comm_join",
-];
-const COLLECTIVES: [&str; 17] = [
-    "barrier",
-    "bcast",
-    "gather",
-    "gatherv",
-    "scatter",
-    "scatterv",
-    "allgather",
-    "allgatherv",
-    "alltoall",
-    "alltoallv",
-    "alltoallw",
-    "allreduce",
-    "reduce",
-    "reduce_scatter",
-    "reduce_scatter_block",
-    "scan",
-    "exscan",
 ];
 
 impl Called {
@@ -99,7 +82,7 @@ impl Called {
 
 fn is_silent(function: &str) -> bool {
     let immediate = function.strip_prefix('I');
-    immediate.is_some_and(|operation| COLLECTIVES.contains(&operation))
+    immediate.is_some_and(|name| Operation::named(name).is_some())
         || function.starts_with("Neighbor_")
         || function.starts_with("Ineighbor_")
         || ONE_SIDED.contains(&function)

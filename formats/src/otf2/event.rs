@@ -1,6 +1,7 @@
 //! Events of a location.
 
 use super::wire::{Fault, Fields};
+use crate::recording::Operation;
 
 /// The number of a request of a rank.
 pub type RequestNumber = u64;
@@ -21,8 +22,8 @@ pub struct Message {
 /// A collective as an event names it, when it is complete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Collective {
-    /// The operation.
-    pub operation: Operation,
+    /// The operation; the number of one that [makes or frees](Self::is_handle) handles, or that only a later version has.
+    pub operation: Result<Operation, u8>,
     /// Communicator.
     pub comm: u32,
     /// Number of the root in the communicator; [`u32::MAX`] for none, and see [`ROOT_SELF`] and [`ROOT_THIS_GROUP`].
@@ -38,78 +39,33 @@ pub const ROOT_SELF: u32 = u32::MAX - 1;
 /// The root of a collective between two groups is in the group of this rank.
 pub const ROOT_THIS_GROUP: u32 = u32::MAX - 2;
 
-macro_rules! operations {
-    ($($(#[$doc:meta])* $name:ident = $code:literal, $text:literal;)*) => {
-        /// The operation of a collective.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        #[non_exhaustive]
-        pub enum Operation {
-            $($(#[$doc])* $name,)*
-            /// Another one, by its number: one that [makes or frees](Self::is_handle) handles, or of a later version.
-            Other(u8),
-        }
+/// The operations by their numbers in archives.
+const OPERATIONS: [Operation; 17] = [
+    Operation::Barrier,
+    Operation::Bcast,
+    Operation::Gather,
+    Operation::Gatherv,
+    Operation::Scatter,
+    Operation::Scatterv,
+    Operation::Allgather,
+    Operation::Allgatherv,
+    Operation::Alltoall,
+    Operation::Alltoallv,
+    Operation::Alltoallw,
+    Operation::Allreduce,
+    Operation::Reduce,
+    Operation::ReduceScatter,
+    Operation::Scan,
+    Operation::Exscan,
+    Operation::ReduceScatterBlock,
+];
 
-        impl Operation {
-            fn of(code: u8) -> Self {
-                match code {
-                    $($code => Self::$name,)*
-                    other => Self::Other(other),
-                }
-            }
-
-            /// True if it makes or frees communicators, windows or files, and moves no data.
-            #[must_use]
-            pub fn is_handle(self) -> bool {
-                matches!(self, Self::Other(17..=22))
-            }
-
-            /// Its name: `MPI_Bcast`.
-            #[must_use]
-            pub fn name(self) -> &'static str {
-                match self {
-                    $(Self::$name => $text,)*
-                    Self::Other(_) => "another operation",
-                }
-            }
-        }
-    };
-}
-
-operations! {
-    /// Barrier.
-    Barrier = 0, "MPI_Barrier";
-    /// Broadcast.
-    Bcast = 1, "MPI_Bcast";
-    /// Gather of equal blocks.
-    Gather = 2, "MPI_Gather";
-    /// Gather.
-    Gatherv = 3, "MPI_Gatherv";
-    /// Scatter of equal blocks.
-    Scatter = 4, "MPI_Scatter";
-    /// Scatter.
-    Scatterv = 5, "MPI_Scatterv";
-    /// Gather of equal blocks to all.
-    Allgather = 6, "MPI_Allgather";
-    /// Gather to all.
-    Allgatherv = 7, "MPI_Allgatherv";
-    /// All-to-all of equal blocks.
-    Alltoall = 8, "MPI_Alltoall";
-    /// All-to-all.
-    Alltoallv = 9, "MPI_Alltoallv";
-    /// All-to-all with a datatype for each block.
-    Alltoallw = 10, "MPI_Alltoallw";
-    /// Reduction to all.
-    Allreduce = 11, "MPI_Allreduce";
-    /// Reduction.
-    Reduce = 12, "MPI_Reduce";
-    /// Reduction whose result is scattered.
-    ReduceScatter = 13, "MPI_Reduce_scatter";
-    /// Prefix reduction.
-    Scan = 14, "MPI_Scan";
-    /// Prefix reduction without the own part.
-    Exscan = 15, "MPI_Exscan";
-    /// Reduction whose result is scattered in equal blocks.
-    ReduceScatterBlock = 16, "MPI_Reduce_scatter_block";
+impl Collective {
+    /// True if it makes or frees communicators, windows or files, and moves no data.
+    #[must_use]
+    pub fn is_handle(&self) -> bool {
+        matches!(self.operation, Err(17..=22))
+    }
 }
 
 /// An event.
@@ -299,8 +255,10 @@ fn message(fields: &mut Fields<'_>) -> Result<Message, Fault> {
 }
 
 fn collective(fields: &mut Fields<'_>) -> Result<Collective, Fault> {
+    let number = fields.u8()?;
+    let known = OPERATIONS.get(usize::from(number));
     Ok(Collective {
-        operation: Operation::of(fields.u8()?),
+        operation: known.copied().ok_or(number),
         comm: fields.u32()?,
         root: fields.u32()?,
         sent: fields.u64()?,

@@ -50,5 +50,7 @@ pub use called::Called;
 pub use check::{Check, Counts, check, check_seen};
 pub use comm::{Comm, Comms, Members, Seen, View};
 pub use definitions::{Definitions, Location};
-pub use event::{Collective, Event, Message, Operation, ROOT_SELF, ROOT_THIS_GROUP, RequestNumber};
+pub use event::{Collective, Event, Message, ROOT_SELF, ROOT_THIS_GROUP, RequestNumber};
 pub use reader::{Reader, Stamped};
+
+pub use crate::recording::Operation;

@@ -8,7 +8,7 @@ use super::archive::Archive;
 use super::called::Called;
 use super::check::{Counts, Function, Names};
 use super::comm::View;
-use super::event::{Event, Operation};
+use super::event::Event;
 use super::reader::Stamped;
 use crate::limits::{MAX_OTF2_DEPTH, MAX_REQUESTS};
 
@@ -72,11 +72,11 @@ impl<'a> RankCheck<'a> {
             }
             Names::Collective(call) => {
                 let comms = self.archive.comms();
-                if matches!(call.operation, Operation::Other(_)) {
+                let Ok(operation) = call.operation else {
                     return Ok(());
-                }
+                };
                 let seen = self.view.get(comms, call.comm)?;
-                if is_rooted(call.operation) && seen.others.is_none() {
+                if operation.has_root() && seen.others.is_none() {
                     seen.root(call.root)?;
                 }
                 Ok(())
@@ -187,17 +187,4 @@ impl<'a> RankCheck<'a> {
         self.counts.open_collectives = self.begun + self.collectives.len() as u64;
         self.counts
     }
-}
-
-/// Whether a collective has a root.
-pub(super) fn is_rooted(operation: Operation) -> bool {
-    matches!(
-        operation,
-        Operation::Bcast
-            | Operation::Gather
-            | Operation::Gatherv
-            | Operation::Scatter
-            | Operation::Scatterv
-            | Operation::Reduce
-    )
 }

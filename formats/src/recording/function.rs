@@ -107,16 +107,32 @@ impl Operation {
         )
     }
 
+    /// Whether one member is its root.
+    #[must_use]
+    pub fn has_root(self) -> bool {
+        matches!(
+            self,
+            Self::Bcast
+                | Self::Gather
+                | Self::Gatherv
+                | Self::Scatter
+                | Self::Scatterv
+                | Self::Reduce
+        )
+    }
+
+    /// The operation of this name, in small letters and without `MPI_`.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        let found = OPERATIONS.iter().find(|(of, _)| *of == name);
+        found.map(|(_, operation)| *operation)
+    }
+
     /// The operation of a function without `MPI_`, and when it is complete.
     fn of(name: &str) -> Option<(Self, How)> {
-        let find = |name: &str| {
-            let found = OPERATIONS.iter().find(|(of, _)| *of == name);
-            found.map(|(_, operation)| *operation)
-        };
         let name = name.to_ascii_lowercase();
-        let blocking = find(&name).map(|found| (found, How::Blocking));
-        let later = || Some((find(name.strip_prefix('i')?)?, How::Later));
-        let persistent = || Some((find(name.strip_suffix("_init")?)?, How::Persistent));
+        let blocking = Self::named(&name).map(|found| (found, How::Blocking));
+        let later = || Some((Self::named(name.strip_prefix('i')?)?, How::Later));
+        let persistent = || Some((Self::named(name.strip_suffix("_init")?)?, How::Persistent));
         blocking.or_else(later).or_else(persistent)
     }
 }

@@ -8,7 +8,7 @@ use crate::mpi::{Call as Does, RequestId, SendMode, Tag, Until};
 use crate::program::{Action, Op, Place, RankId};
 use flitwise_formats::limits::MAX_OTF2_DEPTH;
 use flitwise_formats::otf2::{
-    Archive, Called, Collective, Event, Message, Operation, RequestNumber, Stamped, View,
+    Archive, Called, Collective, Event, Message, RequestNumber, Stamped, View,
 };
 use hashbrown::HashMap;
 use std::collections::VecDeque;
@@ -438,12 +438,12 @@ impl Caller {
         call: &Collective,
         request: Option<RequestId>,
     ) -> Result<bool, Problem> {
-        if matches!(call.operation, Operation::Other(_)) {
+        let Ok(operation) = call.operation else {
             return Ok(false);
-        }
+        };
         let seen = Arc::clone(self.view.get(self.archive.comms(), call.comm)?);
         let contribution = match &seen.others {
-            Some((others, first)) => between(call, seen.own.len(), others.len(), *first),
+            Some((others, first)) => between(operation, call, seen.own.len(), others.len(), *first),
             // A rank by itself sends nothing.
             None if seen.own.len() < 2 => None,
             None => {
@@ -451,7 +451,7 @@ impl Caller {
                 let this = *number;
                 *number += 1;
                 let sizes = self.known.sizes.get(&seen.place);
-                sizes.map(|sizes| sizes.contribution(this, member(&seen, call), call))
+                sizes.map(|sizes| sizes.contribution(this, member(&seen, call), operation, call))
             }
         };
         let Some(contribution) = contribution else {

@@ -69,8 +69,13 @@ impl Sizes {
     }
 
     /// Notes what a member says of collective `number`; false if there are more sums than are kept.
-    pub fn note(&mut self, number: usize, member: Member, call: &Collective) -> bool {
-        let operation = call.operation;
+    pub fn note(
+        &mut self,
+        number: usize,
+        member: Member,
+        operation: Operation,
+        call: &Collective,
+    ) -> bool {
         if number >= self.instances.len() {
             let at = self.sums.len();
             let more = kept(operation) * member.n as usize;
@@ -92,7 +97,7 @@ impl Sizes {
         if instance.operation != operation {
             return true;
         }
-        instance.size = instance.size.max(size(member, call));
+        instance.size = instance.size.max(size(member, operation, call));
         let mut keep = |column: usize, sum| {
             let at = instance.at + column * member.n as usize + member.me as usize;
             if let Some(place) = self.sums.get_mut(at) {
@@ -114,10 +119,16 @@ impl Sizes {
     }
 
     /// The contribution of a member to collective `number`.
-    pub fn contribution(&self, number: usize, member: Member, call: &Collective) -> Contribution {
+    pub fn contribution(
+        &self,
+        number: usize,
+        member: Member,
+        operation: Operation,
+        call: &Collective,
+    ) -> Contribution {
         let known = self.instances.get(number);
-        let known = known.filter(|known| known.operation == call.operation);
-        let size = known.map_or_else(|| size(member, call), |known| known.size);
+        let known = known.filter(|known| known.operation == operation);
+        let size = known.map_or_else(|| size(member, operation, call), |known| known.size);
         let n = member.n as usize;
         let sums = |column: usize| {
             let at = known.map_or(usize::MAX, |known| known.at);
@@ -126,7 +137,7 @@ impl Sizes {
             sums.unwrap_or_default()
         };
         let root = member.root;
-        match call.operation {
+        match operation {
             Operation::Gatherv => Contribution::Gatherv {
                 root,
                 blocks: rooted(member, size, sums(0)),
@@ -144,7 +155,7 @@ impl Sizes {
                 let blocks = sums(0).iter().map(part).collect();
                 Contribution::Known(CollectiveKind::ReduceScatter { blocks })
             }
-            operation => Contribution::Known(equal(operation, member, size)),
+            _ => Contribution::Known(equal(operation, member, size)),
         }
     }
 }
@@ -177,10 +188,10 @@ fn equal(operation: Operation, member: Member, bytes: u64) -> CollectiveKind {
 }
 
 /// The size that a member derives from its sums alone, as Score-P counts them; 0 where it can't.
-fn size(member: Member, call: &Collective) -> u64 {
+fn size(member: Member, operation: Operation, call: &Collective) -> u64 {
     let Collective { sent, received, .. } = *call;
     let me = u64::from(member.me);
-    match call.operation {
+    match operation {
         // The root sends the message to each member, and all receive it.
         Operation::Bcast if received > 0 => received,
         Operation::Bcast => member.part(sent),
@@ -257,12 +268,13 @@ fn spread(member: Member, sent: &[u64], received: &[u64]) -> Contribution {
 /// The contribution to a collective between two groups, in which every member sends straight to all of the other side; `None` if
 /// it has a root, or parts that the other side does not send.
 pub(super) fn between(
+    operation: Operation,
     call: &Collective,
     own: usize,
     others: usize,
     others_are_first: bool,
 ) -> Option<Contribution> {
-    match call.operation {
+    match operation {
         Operation::Barrier => return Some(Contribution::Known(CollectiveKind::Barrier)),
         Operation::Allreduce | Operation::Allgather | Operation::Alltoall => {}
         _ => return None,

@@ -5,7 +5,7 @@ use super::regions::{Chosen, Visits};
 use super::scout::{Outcome, Outcomes};
 use super::sizes::{Member, Sizes, between};
 use crate::program::RankId;
-use flitwise_formats::otf2::{Archive, Check, Collective, Event, Operation, Seen, Stamped, View};
+use flitwise_formats::otf2::{Archive, Check, Collective, Event, Seen, Stamped, View};
 use hashbrown::HashMap;
 
 /// The facts about an archive.
@@ -145,10 +145,10 @@ impl<'a> Survey<'a> {
         let Outcome::Collective(call) = outcome else {
             return;
         };
-        if let Operation::Other(_) = call.operation {
-            self.later += u64::from(!call.operation.is_handle());
+        let Ok(operation) = call.operation else {
+            self.later += u64::from(!call.is_handle());
             return;
-        }
+        };
         if self.is_full {
             return;
         }
@@ -157,7 +157,8 @@ impl<'a> Survey<'a> {
             return;
         };
         if let Some((others, first)) = &seen.others {
-            let replayed = between(&call, seen.own.len(), others.len(), *first).is_some();
+            let replayed =
+                between(operation, &call, seen.own.len(), others.len(), *first).is_some();
             self.with_root_between += u64::from(!replayed);
             self.communication += u64::from(replayed);
             return;
@@ -171,7 +172,7 @@ impl<'a> Survey<'a> {
         *number += 1;
         let sizes = self.sizes.entry(seen.place).or_default();
         let before = sizes.len();
-        let noted = sizes.note(this, member(seen, &call), &call);
+        let noted = sizes.note(this, member(seen, &call), operation, &call);
         self.kept += sizes.len() - before;
         self.is_full = !noted || self.kept > flitwise_formats::limits::MAX_OTF2_SIZES;
     }
