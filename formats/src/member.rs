@@ -103,6 +103,26 @@ impl Member {
     }
 }
 
+/// The names in a directory, without those that are no Unicode: no recorder makes them.
+pub fn names(dir: &Path) -> io::Result<impl Iterator<Item = String>> {
+    let entries = std::fs::read_dir(dir)?;
+    Ok(entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()))
+}
+
+/// The number that is part of a file's name; `None` if it has a sign or a leading zero, so that each number has one name.
+pub fn number(digits: &str) -> Option<u32> {
+    let number: u32 = digits.parse().ok()?;
+    (number.to_string() == digits).then_some(number)
+}
+
+/// Where the file at `path` is.
+pub fn directory_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(dir) if !dir.as_os_str().is_empty() => dir,
+        _ => Path::new("."),
+    }
+}
+
 /// How many files of ranks are open.
 #[derive(Debug, Clone, Default)]
 pub struct Open(Arc<AtomicUsize>);

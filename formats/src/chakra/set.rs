@@ -13,7 +13,7 @@ use super::reader::Reader;
 use crate::archive::members;
 use crate::error::Error;
 use crate::limits::{MAX_CHAKRA_NODE, MAX_TASKS};
-use crate::member::{Member, Open};
+use crate::member::{Member, Open, directory_of, names, number};
 use crate::source::{Input, Source, shown};
 use crate::tar_head::{files_in_head, is_tar};
 
@@ -68,9 +68,7 @@ fn numbered(name: &str) -> Option<(Key, u32)> {
         _ => return None,
     };
     let (trace, digits) = stem.rsplit_once('.')?;
-    let rank: u32 = digits.parse().ok()?;
-    // One name for each rank.
-    (rank.to_string() == digits).then(|| ((trace.to_owned(), is_json), rank))
+    Some(((trace.to_owned(), is_json), number(digits)?))
 }
 
 /// Whether a text begins like nodes.
@@ -87,11 +85,6 @@ fn is_groups(name: &str) -> bool {
 /// The last part of a name in an archive or of a path.
 fn last(name: &str) -> &str {
     name.rsplit('/').next().unwrap_or_default()
-}
-
-fn names(dir: &Path) -> std::io::Result<impl Iterator<Item = String>> {
-    let entries = std::fs::read_dir(dir)?;
-    Ok(entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()))
 }
 
 impl Set {
@@ -115,10 +108,7 @@ impl Set {
         }
         let name = given.file_name().unwrap_or_default().to_string_lossy();
         let key = numbered(&name).map(|(key, _)| key);
-        match given.parent() {
-            Some(dir) if !dir.as_os_str().is_empty() => Self::of_directory(given, dir, key),
-            _ => Self::of_directory(given, Path::new("."), key),
-        }
+        Self::of_directory(given, directory_of(given), key)
     }
 
     fn of_directory(given: &Path, dir: &Path, key: Option<Key>) -> Result<Self, Error> {

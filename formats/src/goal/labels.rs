@@ -2,6 +2,7 @@
 
 use hashbrown::HashMap;
 
+use crate::grammar::decimal;
 use crate::idset::IdSet;
 use crate::limits::MAX_GOAL_LABELS;
 
@@ -29,14 +30,7 @@ fn numbered(label: &[u8]) -> Option<u32> {
     if digits.len() > 9 || digits.first() == Some(&b'0') {
         return None;
     }
-    let mut number = 0;
-    for byte in digits {
-        if !byte.is_ascii_digit() {
-            return None;
-        }
-        number = number * 10 + u32::from(byte - b'0');
-    }
-    number.checked_sub(1)
+    u32::try_from(decimal(digits)?).ok()?.checked_sub(1)
 }
 
 impl Labels {

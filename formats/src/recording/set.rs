@@ -15,7 +15,7 @@ use super::reader::Reader;
 use crate::archive::members;
 use crate::error::Error;
 use crate::limits::MAX_RECORDING_THREADS;
-use crate::member::{Member, Open};
+use crate::member::{Member, Open, directory_of, names, number};
 use crate::source::{Input, Source, shown};
 use crate::tar_head::{files_in_head, is_tar};
 
@@ -54,19 +54,7 @@ pub struct Set {
 /// The rank and the thread in the name of a stream.
 fn numbers(name: &str) -> Option<(u32, u32)> {
     let (rank, thread) = name.strip_suffix(".calls")?.split_once('.')?;
-    let number = |digits: &str| {
-        let are_digits = digits.bytes().all(|byte| byte.is_ascii_digit());
-        let number = digits.parse().ok().filter(|_| are_digits)?;
-        // One name for each number.
-        (u32::to_string(&number) == digits).then_some(number)
-    };
     Some((number(rank)?, number(thread)?))
-}
-
-/// The names in a directory.
-fn names(dir: &Path) -> std::io::Result<impl Iterator<Item = String>> {
-    let entries = std::fs::read_dir(dir)?;
-    Ok(entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()))
 }
 
 /// Whether a file of this name may be one of a recording.
@@ -129,10 +117,7 @@ impl Set {
         if is_tar(source.head()?) {
             return Self::of_files(given, given, archived(given, source, stop)?);
         }
-        match given.parent() {
-            Some(dir) if !dir.as_os_str().is_empty() => Self::of_directory(given, dir),
-            _ => Self::of_directory(given, Path::new(".")),
-        }
+        Self::of_directory(given, directory_of(given))
     }
 
     fn of_directory(given: &Path, dir: &Path) -> Result<Self, Error> {

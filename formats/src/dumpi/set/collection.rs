@@ -12,7 +12,7 @@ use crate::archive;
 use crate::dumpi::metafile::Metafile;
 use crate::error::Error;
 use crate::limits::{MAX_METAFILE, MAX_TASKS};
-use crate::member::{Member, Open};
+use crate::member::{Member, Open, directory_of};
 use crate::source::Source;
 
 /// Traces that a message names at most.
@@ -219,14 +219,6 @@ impl Collection {
             }
             None => "has no files of a DUMPI trace, which are called `PREFIX-NNNN.bin`".to_owned(),
         }
-    }
-}
-
-/// Where the file at `path` is.
-fn directory_of(path: &Path) -> &Path {
-    match path.parent() {
-        Some(dir) if !dir.as_os_str().is_empty() => dir,
-        _ => Path::new("."),
     }
 }
 

@@ -18,7 +18,7 @@ use super::trailer::{MAGIC, Trailer};
 use crate::error::Error;
 use crate::foreign::Foreign;
 use crate::limits::MAX_METAFILE;
-use crate::member::{Member, Open};
+use crate::member::{Member, Open, names};
 use crate::source::{Input, Source, shown};
 use crate::tar_head::{TAR_HEAD, is_tar};
 
@@ -111,8 +111,7 @@ impl Set {
     /// True if the directory `path` has files named as the recorder names them, so that it may be given as a trace.
     #[must_use]
     pub fn is_directory(path: &Path) -> bool {
-        let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
-        let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+        let names = names(path).into_iter().flatten();
         names.take(MAX_NAMES).any(|name| rank_file(&name).is_some())
     }
 
