@@ -165,6 +165,7 @@ macro_rules! numbers {
 numbers!(u8, i8, u16, i16, u32, i32, u64, i64);
 
 /// An array of numbers or handles.
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Array<'a, T> {
     bytes: &'a [u8],
     element: PhantomData<fn() -> T>,
@@ -218,22 +219,6 @@ impl<T: Element> Encode for Array<'_, T> {
     }
 }
 
-impl<T> Clone for Array<'_, T> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<T> Copy for Array<'_, T> {}
-
-impl<T> PartialEq for Array<'_, T> {
-    fn eq(&self, other: &Self) -> bool {
-        self.bytes == other.bytes
-    }
-}
-
-impl<T> Eq for Array<'_, T> {}
-
 impl<T: Element + fmt::Debug> fmt::Debug for Array<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.iter()).finish()
@@ -278,6 +263,7 @@ impl<'a> Text<'a> {
 }
 
 /// A list of arrays, each behind a count of its own.
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct List<'a, T> {
     bytes: &'a [u8],
     len: usize,
@@ -338,22 +324,6 @@ impl<T> Encode for List<'_, T> {
         to.array(self.len, self.bytes);
     }
 }
-
-impl<T> Clone for List<'_, T> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<T> Copy for List<'_, T> {}
-
-impl<T> PartialEq for List<'_, T> {
-    fn eq(&self, other: &Self) -> bool {
-        (self.len, self.bytes) == (other.len, other.bytes)
-    }
-}
-
-impl<T> Eq for List<'_, T> {}
 
 impl<'a, T: Decode<'a> + fmt::Debug> fmt::Debug for List<'a, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -268,7 +268,11 @@ fn as_vef(
 #[cold]
 fn uncut(path: &Path, check: &Check) -> CliError {
     let name = shown(path).display();
-    let why = check.errors.first.first().map_or("", |e| e.message.as_str());
+    let why = check
+        .errors
+        .first
+        .first()
+        .map_or("", |e| e.message.as_str());
     CliError::BadInput(format!(
         "{name}: can't be cut, because its VEF3 is broken: {why}; write that with `flitwise trace convert`, and correct \
          what `flitwise trace check` says of it"

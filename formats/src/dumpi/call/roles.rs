@@ -20,11 +20,14 @@ pub struct Message {
 
 macro_rules! message {
     ($call:ident, $peer:ident) => {
+        message!($call, count, datatype, $peer, tag)
+    };
+    ($call:ident, $count:ident, $datatype:ident, $peer:ident, $tag:ident) => {
         Message {
-            count: $call.count,
-            datatype: $call.datatype,
+            count: $call.$count,
+            datatype: $call.$datatype,
             peer: $call.$peer,
-            tag: $call.tag,
+            tag: $call.$tag,
             comm: $call.comm,
         }
     };
@@ -40,20 +43,8 @@ impl<'a> Call<'a> {
             Self::Isend(m) | Self::Ibsend(m) | Self::Issend(m) | Self::Irsend(m) => {
                 message!(m, dest)
             }
-            Self::Sendrecv(m) => Message {
-                count: m.sendcount,
-                datatype: m.sendtype,
-                peer: m.dest,
-                tag: m.sendtag,
-                comm: m.comm,
-            },
-            Self::SendrecvReplace(m) => Message {
-                count: m.count,
-                datatype: m.datatype,
-                peer: m.dest,
-                tag: m.sendtag,
-                comm: m.comm,
-            },
+            Self::Sendrecv(m) => message!(m, sendcount, sendtype, dest, sendtag),
+            Self::SendrecvReplace(m) => message!(m, count, datatype, dest, sendtag),
             _ => return None,
         })
     }
@@ -64,20 +55,8 @@ impl<'a> Call<'a> {
         Some(match self {
             Self::Recv(m) => message!(m, source),
             Self::Irecv(m) => message!(m, source),
-            Self::Sendrecv(m) => Message {
-                count: m.recvcount,
-                datatype: m.recvtype,
-                peer: m.source,
-                tag: m.recvtag,
-                comm: m.comm,
-            },
-            Self::SendrecvReplace(m) => Message {
-                count: m.count,
-                datatype: m.datatype,
-                peer: m.source,
-                tag: m.recvtag,
-                comm: m.comm,
-            },
+            Self::Sendrecv(m) => message!(m, recvcount, recvtype, source, recvtag),
+            Self::SendrecvReplace(m) => message!(m, count, datatype, source, recvtag),
             _ => return None,
         })
     }
