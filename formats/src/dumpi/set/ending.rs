@@ -24,21 +24,11 @@ pub fn read(member: &Member, rank: u32, open: &Open) -> Result<Trailer, Error> {
     })
 }
 
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
 enum Failure {
-    Io(io::Error),
-    Parse(Problem),
-}
-
-impl From<io::Error> for Failure {
-    fn from(e: io::Error) -> Self {
-        Self::Io(e)
-    }
-}
-
-impl From<Problem> for Failure {
-    fn from(e: Problem) -> Self {
-        Self::Parse(e)
-    }
+    Io(#[from] io::Error),
+    Parse(#[from] Problem),
 }
 
 /// Goes to the index at the end, and from there to the first of the records.
