@@ -3,6 +3,7 @@
 use crate::config::experiment::Experiment;
 use crate::config::{Plan, experiment_json};
 use crate::run::RunResult;
+use flitwise_base::quote::cut;
 use serde_json::Value;
 use std::path::Path;
 
@@ -10,6 +11,8 @@ use std::path::Path;
 pub(super) const MOST_KEYS: usize = 10;
 /// Most characters of a name in a table.
 const MAX_NAME: usize = 24;
+/// Most characters of a value in a message.
+const MAX_VALUE: usize = 60;
 
 /// A run that is compared with another one.
 #[derive(Debug, Clone, Copy)]
@@ -56,6 +59,20 @@ pub struct Difference<'a> {
     pub key: String,
     /// The value, and the one in the other document; null where it is missing.
     pub values: [&'a Value; 2],
+}
+
+impl Difference<'_> {
+    /// The beginnings of both values, for a message.
+    #[must_use]
+    pub fn brief(&self) -> [String; 2] {
+        self.values.map(|value| {
+            let text = value.to_string();
+            match text.char_indices().nth(MAX_VALUE) {
+                Some((end, _)) => format!("{}…", cut(&text[..end])),
+                None => cut(&text).to_string(),
+            }
+        })
+    }
 }
 
 /// Returns the keys in which two documents differ, in their order. Lists of values, and tables of two kinds, differ as a

@@ -1,11 +1,13 @@
 //! Compares two studies, run by run.
 
 use super::aggregate::Mean;
+use super::base::base_experiments;
 use super::draw::Pairing;
 use super::metrics::{Measure, Metrics};
 use super::tables::{difference_text, with_interval};
-use super::write::STUDY_RESULT_FILE;
-use crate::results::write_table;
+use super::write::{STUDY_FILE, STUDY_RESULT_FILE};
+use crate::config::Study;
+use crate::results::{differences, write_table};
 use anyhow::{Context, bail};
 use flitwise_base::quote::cut;
 use flitwise_formats::source::read_regular_text;
@@ -130,7 +132,34 @@ pub fn compare(dir: &Path, other: &Path) -> anyhow::Result<String> {
     for (one, other, dir) in [(&before, &after, dir), (&after, &before, other)] {
         text += &unpaired_text(dir, &unpaired(&one.rows, &other.rows, &shared), &shared);
     }
-    Ok(text)
+    Ok(text + &bases_text(dir, other))
+}
+
+/// Lines about the keys in which the base experiments differ; empty if they do not differ, or a directory has no readable
+/// study.toml.
+fn bases_text(dir: &Path, other: &Path) -> String {
+    let [Ok(one), Ok(another)] = [dir, other].map(|dir| Study::load(&dir.join(STUDY_FILE))) else {
+        return String::new();
+    };
+    let experiments = match base_experiments(&one, &another) {
+        Ok(experiments) => experiments,
+        Err(e) => return format!("\nthe base experiments cannot be compared: {e}\n"),
+    };
+    let all = differences(&experiments[0], &experiments[1]);
+    if all.is_empty() {
+        return String::new();
+    }
+    let mut text = "\nthe base experiments differ in\n".to_owned();
+    for difference in all.iter().take(KEYS_NAMED) {
+        let [first, second] = difference.brief();
+        let key = cut(&difference.key);
+        text += &format!("  {key}: {first} (first), {second} (second)\n");
+    }
+    let more = all.len().saturating_sub(KEYS_NAMED);
+    if more > 0 {
+        text += &format!("  and {more} keys more\n");
+    }
+    text
 }
 
 /// The parts of their draws that the runs of all pairs share.
@@ -145,6 +174,8 @@ fn pairing(groups: &[Group]) -> Pairing {
 
 /// Points that a message names.
 const POINTS_NAMED: usize = 10;
+/// Keys that a message names.
+const KEYS_NAMED: usize = 10;
 
 /// The seeds of a point that only one study has, by the labels of the point and its load.
 type Unpaired = Vec<((Vec<String>, Option<String>), Vec<u64>)>;

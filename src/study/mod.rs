@@ -5,6 +5,7 @@
 //! results.
 
 mod aggregate;
+mod base;
 mod compare;
 mod document;
 mod draw;
@@ -22,6 +23,7 @@ mod until;
 mod write;
 mod written;
 
+pub use base::base_experiments;
 pub use compare::compare;
 pub use document::{SCHEMA, study_schema};
 #[cfg(feature = "report")]

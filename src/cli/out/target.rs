@@ -228,22 +228,12 @@ fn is_mount_point(path: &Path) -> bool {
     path.parent().is_none()
 }
 
-/// The first difference between two documents, in words.
+/// The first difference between the experiment in a directory and the one here, in words.
 fn difference(there: &Value, here: &Value) -> Option<String> {
     let first = differences(there, here).into_iter().next()?;
-    let [there, here] = first.values.map(brief);
+    let [there, here] = first.brief();
     Some(format!(
         "with {} = {there} instead of {here}",
         cut(&first.key)
     ))
-}
-
-/// The beginning of a value.
-fn brief(value: &Value) -> String {
-    const MOST: usize = 60;
-    let text = value.to_string();
-    match text.char_indices().nth(MOST) {
-        Some((end, _)) => format!("{}…", cut(&text[..end])),
-        None => cut(&text).to_string(),
-    }
 }
