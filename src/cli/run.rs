@@ -163,6 +163,7 @@ fn run_many(args: &RunArgs, file: &Path) -> Result<(), CliError> {
         cluster: None,
         simulates: true,
         repeats: None,
+        force: Some(args.force),
         out: args.out.clone(),
         records: args.records.clone(),
         jobs: args.threads,

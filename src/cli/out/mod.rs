@@ -13,7 +13,7 @@ pub(super) use exchange::take_place;
 pub(super) use input::not_an_input;
 pub(super) use owner::{ANALYSIS, Owner, RUN};
 pub(super) use part::{Lock, Part, lock, remove_empty, remove_part};
-pub(super) use target::Target;
+pub(super) use target::{Target, difference};
 
 use super::error::CliError;
 use std::fmt::Display;

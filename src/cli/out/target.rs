@@ -229,7 +229,7 @@ fn is_mount_point(path: &Path) -> bool {
 }
 
 /// The first difference between the experiment in a directory and the one here, in words.
-fn difference(there: &Value, here: &Value) -> Option<String> {
+pub(in crate::cli) fn difference(there: &Value, here: &Value) -> Option<String> {
     let first = differences(there, here).into_iter().next()?;
     let [there, here] = first.brief();
     Some(format!(

@@ -1,16 +1,15 @@
 //! The directory of a study.
 
+use super::earlier::Place;
 use crate::cli::command_line::quoted;
 use crate::cli::console::tell;
 use crate::cli::error::CliError;
 use crate::cli::out::{Lock, cannot_write, lock, refuse, remove_part, take_place};
 use crate::cli::{command_line, signal};
-use flitwise::config::Study;
-use flitwise::study::{Prepared, SLOWEST_RUN, STUDY_RESULT_FILE, TABLE_FILES};
+use flitwise::study::{SLOWEST_RUN, STUDY_RESULT_FILE, TABLE_FILES};
 use flitwise_base::quote::cut;
-use flitwise_formats::source::{read_regular, read_regular_text};
+use flitwise_formats::source::read_regular_text;
 use flitwise_formats::temporary;
-use serde_json::Value;
 use std::fs::File;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -34,15 +33,12 @@ pub(super) fn usual(name: &str) -> PathBuf {
 }
 
 impl StudyDir {
-    /// Creates or opens the directory of `study` with the run `first`, and removes what killed processes left.
+    /// Creates or opens the directory of a study, and removes what killed processes left.
     ///
     /// # Errors
-    /// If it holds something else, or another process works in it.
-    pub(super) fn open(
-        path: &Path,
-        study: &Study,
-        first: Option<&Prepared>,
-    ) -> Result<Self, CliError> {
+    /// If it holds something else or another study, or another process works in it.
+    pub(super) fn open(place: Place<'_>) -> Result<Self, CliError> {
+        let path = place.path;
         std::fs::create_dir_all(path).map_err(|e| cannot_write(path, e))?;
         let lock = match lock(path) {
             Lock::Ours(file) => Some(file),
@@ -54,7 +50,8 @@ impl StudyDir {
             }
             Lock::Unknown => None,
         };
-        check(path, study, first)?;
+        check_files(path)?;
+        place.check()?;
         temporary::remove_older(path, Duration::ZERO);
         // Elements of a cluster may be writing records; what they leave behind is removed when it is old.
         if !path.join("cluster").exists() {
@@ -177,9 +174,8 @@ impl Drop for Stage {
     }
 }
 
-/// Refuses a directory with files of something else, or with another study: one of another name, other axes or another
-/// topology. Further seeds and settings extend a study.
-fn check(path: &Path, study: &Study, first: Option<&Prepared>) -> Result<(), CliError> {
+/// Refuses a directory with files of something else.
+fn check_files(path: &Path) -> Result<(), CliError> {
     let shown = path.display();
     let entries = std::fs::read_dir(path).map_err(|e| refuse(format_args!("`{shown}`: {e}")))?;
     let names = entries.flatten().map(|entry| entry.file_name());
@@ -203,34 +199,7 @@ fn check(path: &Path, study: &Study, first: Option<&Prepared>) -> Result<(), Cli
             "`{shown}` holds `{link}`, which is a symbolic link; name another directory, or --records DIR of `flitwise run`"
         )));
     }
-    let text = read_regular(&path.join(STUDY_RESULT_FILE)).unwrap_or_default();
-    let there: Value = serde_json::from_slice(&text).unwrap_or_default();
-    let Some(other) = there["name"].as_str() else {
-        return Ok(());
-    };
-    if other != study.name {
-        return Err(refuse(format_args!(
-            "`{shown}` holds the study `{}`, and this one is called `{}`; name another directory",
-            cut(other),
-            cut(&study.name)
-        )));
-    }
-    let topology = first.map_or(Value::Null, Prepared::topology);
-    let axes = there["axes"].as_array().into_iter().flatten();
-    let axes = axes.map(|axis| axis["name"].as_str().unwrap_or_default());
-    let differs = if !axes.eq(study.axes.iter().map(|axis| &*axis.name)) {
-        "other axes"
-    } else if there
-        .get("topology")
-        .is_some_and(|other| *other != topology)
-    {
-        "another topology"
-    } else {
-        return Ok(());
-    };
-    Err(refuse(format_args!(
-        "`{shown}` holds a study of the same name with {differs}; name another directory, or remove this one",
-    )))
+    Ok(())
 }
 
 /// The tables in `dir`.

@@ -1,6 +1,7 @@
 //! `flitwise study`: many runs and their tables. `flitwise run --vary` is the same without a file.
 
 mod dir;
+mod earlier;
 mod measured;
 mod plan;
 mod prepare;
@@ -18,6 +19,7 @@ use super::threads::threads;
 use super::{command_line, repeat, signal};
 use clap::{Args, Subcommand, ValueEnum};
 use dir::StudyDir;
+use earlier::Place;
 use flitwise::config::Study;
 use flitwise::results::COMMAND_FILE;
 use flitwise::run::{Control, Session};
@@ -144,6 +146,8 @@ pub(super) struct Options {
     pub stop_when_saturated: bool,
     /// The command is only for simulations.
     pub simulates: bool,
+    /// Whether this study replaces any other in `out`; `None`: the command has no option for that.
+    pub force: Option<bool>,
     /// The directory of an earlier study that this one repeats.
     pub repeats: Option<PathBuf>,
     /// The command of an element, and its requests to a cluster; none: this process does the tasks.
@@ -188,6 +192,7 @@ fn run_file(args: &StudyRunArgs) -> Result<(), CliError> {
         quiet: args.quiet,
         stop_when_saturated: false,
         simulates: false,
+        force: None,
         repeats: args.source.repeats(),
     };
     execute(study, &options)
@@ -228,10 +233,14 @@ pub(super) fn execute(study: Study, options: &Options) -> Result<(), CliError> {
     let mut session = Session::new(threads);
     let prepared = prepare(&grid, &mut session, &control, options.simulates)?;
     // Nothing is created for a study that cannot run.
-    let out = match (&options.out, options.dry_run) {
-        (Some(dir), false) => Some(StudyDir::open(dir, &grid.study, prepared.first())?),
-        _ => None,
-    };
+    let path = options.out.as_deref().filter(|_| !options.dry_run);
+    let place = path.map(|path| Place {
+        path,
+        study: &grid.study,
+        runs: &prepared,
+        force: options.force,
+    });
+    let out = place.map(StudyDir::open).transpose()?;
     session = with_records(session, options)?;
     if options.dry_run {
         return print_plan(&grid, &prepared, &session, stop, threads);
