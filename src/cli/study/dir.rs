@@ -6,10 +6,10 @@ use crate::cli::console::tell;
 use crate::cli::error::CliError;
 use crate::cli::out::{Lock, cannot_write, lock, refuse, remove_part, take_place};
 use crate::cli::{command_line, signal};
-use flitwise::study::{SLOWEST_RUN, STUDY_RESULT_FILE, TABLE_FILES};
+use flitwise::study::{SLOWEST_RUN, STUDY_FILE, STUDY_RESULT_FILE, TABLE_FILES};
 use flitwise_base::quote::cut;
 use flitwise_formats::source::read_regular_text;
-use flitwise_formats::temporary;
+use flitwise_formats::{sink, temporary};
 use std::fs::File;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -65,6 +65,23 @@ impl StudyDir {
 
     pub(super) fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Writes `text` as the study.toml of a directory without one, so that the directory resumes the study if this process
+    /// is killed.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub(super) fn describe(&self, text: &str) -> Result<(), CliError> {
+        let (file, tables) = (
+            self.path.join(STUDY_FILE),
+            self.path.join(STUDY_RESULT_FILE),
+        );
+        if file.exists() || tables.exists() {
+            return Ok(());
+        }
+        sink::write(&file, text.as_bytes())
+            .map_err(|e| CliError::Failed(format!("cannot write {e}")))
     }
 
     /// Reports that the tables are written, and the command that makes a page of them.

@@ -248,8 +248,8 @@ pub(super) fn execute(study: Study, options: &Options) -> Result<(), CliError> {
     working::end();
     let text = out
         .as_ref()
-        .map(|out| study_toml(&grid, &prepared, &session, out.path()));
-    let text = text.transpose().map_err(|e| bad_config(None, &e))?;
+        .map(|out| described(out, &grid, &prepared, &session));
+    let text = text.transpose()?;
     let cluster = match (&options.cluster, &out) {
         (Some((args, command)), Some(out)) => {
             let slurm = Slurm::new(args, out.path(), &name, command.clone())?;
@@ -282,6 +282,19 @@ pub(super) fn execute(study: Study, options: &Options) -> Result<(), CliError> {
         ));
     }
     outcome_of(&studied, options).and(printed)
+}
+
+/// The study.toml of `out`, which has one from now on.
+fn described(
+    out: &StudyDir,
+    grid: &Grid,
+    prepared: &[Prepared],
+    session: &Session,
+) -> Result<String, CliError> {
+    let text = study_toml(grid, prepared, session, out.path());
+    let text = text.map_err(|e| bad_config(None, &e))?;
+    out.describe(&text)?;
+    Ok(text)
 }
 
 /// Prints what the study would run, and how long that would take.
