@@ -235,12 +235,20 @@ pub(super) fn shown(dir: &Path) -> Result<String, CliError> {
         )));
     }
     let path = dir.join("summary.txt");
-    read_regular_text(&path).map_err(|e| {
+    let text = read_regular_text(&path).map_err(|e| {
         CliError::BadInput(format!(
             "cannot read `{}`: {e}; name the directory of a study that has run",
             path.display()
         ))
-    })
+    })?;
+    if text.trim().is_empty() {
+        return Err(CliError::BadInput(format!(
+            "`{}` is empty; `flitwise study {}` writes it again",
+            path.display(),
+            quoted(&dir.display().to_string())
+        )));
+    }
+    Ok(text)
 }
 
 /// The tables of differences in `dir`.
