@@ -117,6 +117,9 @@ fn of_text(path: &Path, text: &str) -> Option<Found> {
 }
 
 fn explained(command: &str, wanted: Wanted, path: &Path, found: &Found) -> Option<CliError> {
+    if let (Found::StudyDir, Wanted::Study) = (found, wanted) {
+        return Some(unnamed_study(path));
+    }
     let cure = cure(command, wanted, path, found)?;
     let takes = match wanted {
         Wanted::Experiment => "an experiment (docs/reference/experiment.md)",
@@ -128,6 +131,20 @@ fn explained(command: &str, wanted: Wanted, path: &Path, found: &Found) -> Optio
         "`{}` {found}, and `{command}` takes {takes}: {cure}",
         path.display()
     )))
+}
+
+/// The error of a study in `dir` that is wanted and not named: by one of its files, or without its study.toml.
+fn unnamed_study(dir: &Path) -> CliError {
+    let (shown, named) = (dir.display(), quoted(&dir.display().to_string()));
+    CliError::BadInput(if dir.join(STUDY_FILE).is_file() {
+        format!(
+            "name the directory of the study, not one of its files: `flitwise study {named}` repeats it"
+        )
+    } else {
+        format!(
+            "`{shown}` has no {STUDY_FILE}, which describes its study; repeat the command that made it, with --out {named}"
+        )
+    })
 }
 
 impl Display for Found {
