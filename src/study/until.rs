@@ -8,6 +8,7 @@ use super::row::RunRow;
 use super::written::trace_digests;
 use crate::config::{ConfigError, ParsedBase, Texts, UntilCi};
 use crate::run::{Control, RunError, Session};
+use crate::units::counted;
 use serde_json::Value;
 
 /// A study that was run.
@@ -50,6 +51,16 @@ impl Studied {
         control: &Control<'_>,
     ) -> Result<Vec<Prepared>, RunError> {
         let seeds = grid.seeds()?;
+        if let Some(until) = &grid.study.until_ci
+            && seeds.len() as u64 > until.max_seeds
+        {
+            let problem = format!(
+                "a point has at most {}, but the study lists {}; raise it (`flitwise study --max-seeds`), or list fewer seeds",
+                counted(until.max_seeds, "seed"),
+                counted(seeds.len() as u64, "seed")
+            );
+            return Err(ConfigError::new("max_seeds", problem).into());
+        }
         let pairs = (0..grid.points.len()).flat_map(|point| seeds.iter().map(move |&s| (point, s)));
         let prepared = prepare(grid, session, pairs, control)?;
         let mut kinds = prepared.iter().map(|run| Metrics::of(&run.plan));
