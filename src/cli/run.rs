@@ -6,7 +6,7 @@ use super::error::{CliError, bad_config, no_result, unwritable};
 use super::explain::explainable;
 use super::instead::{self, Wanted, instead};
 use super::one_run::OneRun;
-use super::out::{Part, Target, unusable};
+use super::out::{Part, Target, apart, unusable};
 use super::progress::{estimate, working};
 use super::repeat::{self, Repeated, has_option};
 use super::threads::threads;
@@ -125,7 +125,8 @@ const MAX_SEEDS: u64 = 30;
 
 /// Runs the experiment many times.
 fn run_many(args: &RunArgs, file: &Path) -> Result<(), CliError> {
-    let [timeline, messages] = args.timeline.given();
+    let files = args.timeline.files();
+    let [timeline, messages] = files.map(|(option, file)| (option, file.is_some()));
     let of_one_run = [("--explain", args.explain), timeline, messages];
     if let Some((option, _)) = of_one_run.iter().find(|(_, given)| *given) {
         return Err(CliError::BadInput(format!(
@@ -210,6 +211,9 @@ pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
             "--dry-run is for many runs: add --seeds or --vary; --estimate says how long one run takes".into(),
         ));
     }
+    let [timeline, messages] = args.timeline.files();
+    let outputs = [timeline, messages, ("--records", args.records.as_deref())];
+    apart(args.out.as_deref(), &outputs)?;
     let (file, repeated) = (file.as_path(), repeated.as_ref());
     let sets = args.overrides();
     let plan = plan(args, file, repeated, &sets)?;

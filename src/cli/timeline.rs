@@ -62,11 +62,11 @@ impl Watching<'_> {
 }
 
 impl TimelineArgs {
-    /// The options that are given.
-    pub(super) fn given(&self) -> [(&'static str, bool); 2] {
+    /// The options with their files.
+    pub(super) fn files(&self) -> [(&'static str, Option<&Path>); 2] {
         [
-            ("--timeline", self.timeline.is_some()),
-            ("--messages", self.messages.is_some()),
+            ("--timeline", self.timeline.as_deref()),
+            ("--messages", self.messages.as_deref()),
         ]
     }
 
@@ -78,18 +78,14 @@ impl TimelineArgs {
         file: &Path,
         out: Option<&Path>,
     ) -> Result<Watching<'a>, CliError> {
-        let written = [
-            ("--timeline", &self.timeline),
-            ("--messages", &self.messages),
-        ];
-        for (option, path) in written {
+        for (option, path) in self.files() {
             let named = plan.files.iter().map(|file| &*file.path);
             let traces = plan.experiment.jobs.iter().map(|job| &*job.trace_path);
             if let Some(path) = path {
                 not_an_input(option, path, named.chain(traces).chain([file]))?;
             }
         }
-        let given = self.given().into_iter().find(|(_, given)| *given);
+        let given = self.files().into_iter().find(|(_, file)| file.is_some());
         if let (Some((option, _)), Some(_)) = (given, &plan.experiment.measure) {
             return Err(CliError::BadInput(format!(
                 "{option} shows the ranks of jobs, and the experiment has none: add a [[job]], or \

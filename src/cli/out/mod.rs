@@ -3,12 +3,14 @@
 //! [`Target`] checks the contents of DIR before the run. [`Part`] is the hidden directory beside it into which the run
 //! writes; at the end it takes the place of DIR.
 
+mod apart;
 mod exchange;
 mod input;
 mod owner;
 mod part;
 mod target;
 
+pub(super) use apart::apart;
 pub(super) use exchange::take_place;
 pub(super) use input::not_an_input;
 pub(super) use owner::{ANALYSIS, Owner, RUN};
