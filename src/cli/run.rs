@@ -217,8 +217,12 @@ pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
     let (file, repeated) = (file.as_path(), repeated.as_ref());
     let sets = args.overrides();
     let plan = plan(args, file, repeated, &sets)?;
-    // With other values it is another experiment.
-    let repeated = repeated.filter(|_| sets.is_empty());
+    let until_saturated =
+        args.stop_when_saturated || repeated.is_some() && has_option(&plan, UNTIL_SATURATED);
+    // With other values or options it has another result.
+    let has_all = |options: Vec<String>| options.iter().all(|option| has_option(&plan, option));
+    let repeated =
+        repeated.filter(|_| sets.is_empty() && has_all(options_of(&plan, until_saturated)));
     let target = |dir| Target::of_run(dir, &plan, file, args.force);
     let target = args.out.as_deref().map(target).transpose()?;
     if let Some(warning) = fabric::warning(&plan.experiment.fabric, file, &args.sets) {
@@ -229,8 +233,6 @@ pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
     if args.estimate {
         return print_estimate(&plan, stop, |e| failed(&e, file, &sets));
     }
-    let until_saturated =
-        args.stop_when_saturated || repeated.is_some() && has_option(&plan, UNTIL_SATURATED);
     let run = OneRun {
         args,
         file,
