@@ -2,6 +2,7 @@
 
 mod compare;
 
+use super::command_line::quoted;
 use super::console::tell;
 use super::error::CliError;
 use super::instead::{Wanted, instead};
@@ -46,6 +47,13 @@ pub(super) fn experiment(
     };
     let (file, result) = (dir.join(EXPERIMENT_FILE), dir.join(RESULT_FILE));
     if file.is_file() && !dir.join(ANALYSIS_FILE).is_file() {
+        if !result.is_file() {
+            return Err(CliError::BadInput(format!(
+                "there is no `{}`, so there is no result to repeat; `flitwise {command} {}` takes its experiment",
+                result.display(),
+                quoted(&file.display().to_string())
+            )));
+        }
         let dir = dir.to_owned();
         return Ok((file, Some(Repeated { dir })));
     }
@@ -60,7 +68,7 @@ pub(super) fn experiment(
     other.map_or_else(|| Ok((path.to_owned(), None)), Err)
 }
 
-/// The options of the result that `plan` repeats.
+/// Whether the result that `plan` repeats has this option.
 pub(super) fn has_option(plan: &Plan, option: &str) -> bool {
     let origin = plan.origin.as_ref();
     origin.is_some_and(|origin| origin.options.iter().any(|other| other == option))
@@ -134,10 +142,6 @@ impl Repeated {
 
     /// Compares the files of the new result in `now` with the files of the old one.
     pub(super) fn compare(&self, now: &Path) -> Compared {
-        if !self.dir.join(RESULT_FILE).is_file() {
-            let shown = self.dir.join(RESULT_FILE);
-            return Compared::Nothing(format!("there is no `{}` to compare with", shown.display()));
-        }
         self.tell_of_comparison();
         compare_results(&self.dir, now, &RUN)
     }
@@ -163,8 +167,6 @@ impl Repeated {
 /// The outcome of a comparison of two results.
 #[derive(Debug)]
 pub(super) enum Compared {
-    /// There is nothing to compare with.
-    Nothing(String),
     /// All files have the same bytes.
     Same(String),
     /// A file differs.
@@ -178,7 +180,7 @@ impl Compared {
     /// If a file differs.
     pub(super) fn tell(self) -> Result<(), CliError> {
         match self {
-            Self::Nothing(text) | Self::Same(text) => {
+            Self::Same(text) => {
                 tell(format_args!("{text}"));
                 Ok(())
             }
