@@ -13,11 +13,12 @@ use crate::config::missing_file;
 use crate::report::error::ReportError;
 use crate::results::document::AnalysedNetwork;
 use crate::results::{ANALYSIS_FILE, COMMAND_FILE, RESULT_FILE};
-use crate::study::STUDY_RESULT_FILE;
+use crate::study::{SLOWEST_RUN, STUDY_RESULT_FILE};
 use flitwise_base::quote::cut;
 use flitwise_formats::source::{read_regular, read_regular_text};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 /// The directory of a run, a study or a static analysis.
@@ -205,12 +206,22 @@ fn read(path: &Path) -> Result<Vec<u8>, ReportError> {
 }
 
 fn parsed<T: DeserializeOwned>(path: &Path, text: &[u8]) -> Result<T, ReportError> {
-    serde_json::from_slice(text).map_err(|e| {
-        let shown = path.display();
-        ReportError(format!(
-            "`{shown}` is damaged ({e}); run it again into this directory"
-        ))
-    })
+    serde_json::from_slice(text).map_err(|e| damaged(path, e))
+}
+
+/// The error of a damaged file, with the command that replaces it.
+fn damaged(path: &Path, why: impl Display) -> ReportError {
+    let in_study = path.parent().is_some_and(|dir| dir.ends_with(SLOWEST_RUN));
+    let cure = if in_study {
+        "run the study again"
+    } else if path.ends_with(RESULT_FILE) {
+        "run it again into this directory with --force"
+    } else if path.ends_with(ANALYSIS_FILE) {
+        "move its directory away, and make the analysis again"
+    } else {
+        "run it again into this directory"
+    };
+    ReportError(format!("`{}` is damaged ({why}); {cure}", path.display()))
 }
 
 /// The same as a type, so that an error names the line of a wrong value.

@@ -1,7 +1,7 @@
 //! The files of a run, read from its directory.
 
 use super::table::{Row, read_rows, rows};
-use super::{command, document, name_of};
+use super::{command, damaged, document, name_of};
 use crate::config::experiment::SeriesKind;
 use crate::figure::tables::{Key, NONE};
 use crate::report::error::ReportError;
@@ -185,11 +185,12 @@ fn has_possible_ranks(path: &Path, result: &Value) -> Result<(), ReportError> {
     let mut ranks = jobs.filter_map(|job| job["ranks"].as_u64());
     match ranks.find(|&ranks| ranks > u64::from(MAX_TASKS)) {
         None => Ok(()),
-        Some(ranks) => Err(ReportError(format!(
-            "`{}` is damaged (a job has {ranks} ranks, more than the {MAX_TASKS} that a trace may have); run it again into this \
-             directory",
-            path.display()
-        ))),
+        Some(ranks) => {
+            let why = format_args!(
+                "a job has {ranks} ranks, more than the {MAX_TASKS} that a trace may have"
+            );
+            Err(damaged(path, why))
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Tables of results, row by row.
 
+use super::damaged;
 use crate::report::error::ReportError;
 use flitwise_base::quote::of_csv_cell;
 use flitwise_formats::source::open_regular;
@@ -58,12 +59,7 @@ pub(super) fn rows(
             )));
         }
     };
-    let damaged = |e: csv::Error| {
-        let shown = path.display();
-        ReportError(format!(
-            "`{shown}` is damaged ({e}); run it again into this directory"
-        ))
-    };
+    let damaged = |e: csv::Error| damaged(path, e);
     let mut reader = csv::Reader::from_reader(file);
     let header = reader.headers().map_err(damaged)?.clone();
     let place = |name: &&str| header.iter().position(|column| column == *name);
