@@ -3,7 +3,7 @@
 use super::bare_trace;
 use super::console::tell;
 use super::error::CliError;
-use super::out::unwritten;
+use super::out::{crowded, unwritten};
 use clap::Args;
 use flitwise::report::{ReportError, Source, open, page};
 use flitwise_formats::sink;
@@ -55,9 +55,17 @@ impl Subjects {
         })
     }
 
+    /// Reports a file that is written, and where it is in the way of further results.
     pub(super) fn wrote(&self, path: &Path) {
-        if !self.quiet {
-            tell(format_args!("wrote {}", path.display()));
+        if self.quiet {
+            return;
+        }
+        let shown = path.display();
+        tell(format_args!("wrote {shown}"));
+        if crowded(path) {
+            tell(format_args!(
+                "note: `{shown}` lies among the files of a result, which no command replaces or resumes before it is moved away"
+            ));
         }
     }
 }

@@ -13,7 +13,7 @@ mod target;
 pub(super) use apart::apart;
 pub(super) use exchange::take_place;
 pub(super) use input::not_an_input;
-pub(super) use owner::{ANALYSIS, Owner, RUN};
+pub(super) use owner::{ANALYSIS, Owner, RUN, crowded};
 pub(super) use part::{Lock, Part, lock, remove_empty, remove_part};
 pub(super) use target::{Target, difference};
 

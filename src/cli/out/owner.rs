@@ -3,8 +3,9 @@
 use flitwise::oblivious::CONGESTION_SCHEMA;
 use flitwise::record::{RECORDING_FILE, is_recording_file};
 use flitwise::results::{ANALYSIS_FILE, RESULT_FILE, SCHEMA, is_analysis_file, is_result_file};
-use flitwise::study::TABLE_FILES;
+use flitwise::study::{STUDY_RESULT_FILE, TABLE_FILES};
 use flitwise_formats::temporary;
+use std::path::Path;
 
 /// A command whose results take a whole directory.
 #[derive(Debug)]
@@ -48,4 +49,13 @@ pub(super) fn is_own_file(name: &str) -> bool {
     [&RUN, &ANALYSIS].iter().any(|owner| (owner.owns)(name))
         || TABLE_FILES.contains(&name)
         || temporary::is_temporary(name)
+}
+
+/// Whether the file `path` lies in the directory of a result, a static analysis or a study, which has no file of this name.
+pub(in crate::cli) fn crowded(path: &Path) -> bool {
+    let dir = path.parent().unwrap_or(Path::new(""));
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let holds = |marker: &str| dir.join(marker).is_file();
+    let of_one = |owner: &Owner| holds(owner.marker) && !(owner.owns)(&name);
+    of_one(&RUN) || of_one(&ANALYSIS) || holds(STUDY_RESULT_FILE) && !TABLE_FILES.contains(&&*name)
 }
