@@ -23,7 +23,7 @@ pub struct Energy {
     pub switches_j: f64,
     /// Joules of NICs without their links.
     pub nics_j: f64,
-    /// Joules of the links if they were always up.
+    /// Joules of the links if they were up for all of the counted time.
     pub always_up_j: f64,
     /// Seconds that were counted.
     pub seconds: f64,
@@ -170,10 +170,13 @@ impl Energy {
     }
 }
 
-/// `45.0 % less than always up` of links that save this share.
+/// `45.0 % less than links that are up for the same time`, of links that save this share.
 pub(crate) fn against_always_up(saved: f64) -> String {
     let than = if saved < 0.0 { "more" } else { "less" };
-    format!("{} {than} than always up", percent(saved.abs()))
+    format!(
+        "{} {than} than links that are up for the same time",
+        percent(saved.abs())
+    )
 }
 
 /// Mean share of the time in which the links of a run carry nothing.

@@ -415,7 +415,7 @@ fn a_run_shows_what_draws_its_energy() {
     };
     assert_eq!(
         figure.note,
-        "In all 10 mJ, 25 pJ for each bit delivered; links take 45.0 % less than always up (on-off)."
+        "In all 10 mJ, 25 pJ for each bit delivered; links take 45.0 % less than links that are up for the same time (on-off)."
     );
     let Chart::Stacks(stacks) = &figure.chart else {
         panic!("no stacks");
@@ -440,8 +440,8 @@ fn a_run_shows_what_draws_its_energy() {
     assert_eq!(titles.len(), 3, "{titles:?}");
     assert_eq!(titles[0], "Energy");
     for (saved, words) in [
-        (0.0, "0.0 % less than always up"),
-        (-1.177, "117.7 % more than always up"),
+        (0.0, "0.0 % less than links that are up"),
+        (-1.177, "117.7 % more than links that are up"),
     ] {
         result["energy"]["links_saved"] = json!(saved);
         let found = figures(FigureKind::Energy, &run_of(&result)).unwrap();

@@ -25,7 +25,7 @@ pub struct EnergyUse {
     pub switches_j: f64,
     /// NICs without their links.
     pub nics_j: f64,
-    /// Links if they had always been up.
+    /// Links if they were up for the same time.
     pub links_always_up_j: f64,
     /// The part of `links_always_up_j` that link states save.
     #[schemars(extend("unit" = "fraction"))]
