@@ -4,7 +4,8 @@
 //! far end is full. A link passes on its waits, and those that were passed on to it, in two cases:
 //!
 //! - It lacked credits. The packets in the full buffer wait for other links: they get, in proportion
-//!   to these waits, the part credit wait / (credit wait + time in use) of its waits.
+//!   to these waits, the part credit wait / (credit wait + time down + time in use) of its waits. Time down is the
+//!   time in which packets waited for it while it was asleep, going up or down, or in an outage.
 //! - It had credits, but the next link is as busy. Were it faster, its packets would wait there. Each
 //!   link behind it that was in use as long gets the part of the rest that it carries on of its flits.
 //!
@@ -71,11 +72,26 @@ fn note_own_waits(spec: &FabricSpec, stats: &mut FabricStats) {
     }
 }
 
-/// The part of the waits for `link` for which it lacked credits: credit wait / (credit wait + time in use).
-#[must_use]
-pub fn part_for_credits(spec: &FabricSpec, link: &LinkStats) -> f64 {
-    let stalled = link.credit_wait_ticks as f64;
-    stalled / (stalled + link.busy_ticks(spec)).max(1.0)
+/// The reasons of the waits for a link, as parts of them; the rest is for a busy link.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Reasons {
+    /// It lacked credits: credit wait / (credit wait + time down + time in use).
+    pub credits: f64,
+    /// It was down: time down / (credit wait + time down + time in use).
+    pub down: f64,
+}
+
+impl Reasons {
+    /// The reasons of the waits for `link`.
+    #[must_use]
+    pub fn of(spec: &FabricSpec, link: &LinkStats) -> Self {
+        let (stalled, down) = (link.credit_wait_ticks as f64, link.down_wait_ticks as f64);
+        let all = (stalled + link.busy_ticks(spec) + down).max(1.0);
+        Self {
+            credits: stalled / all,
+            down: down / all,
+        }
+    }
 }
 
 /// The port behind a turn.
@@ -106,11 +122,8 @@ fn passed(spec: &FabricSpec, stats: &FabricStats) -> Vec<Vec<(usize, f64)>> {
         };
         let (flits, waits) = (sum(|turn| turn.flits), sum(|turn| turn.wait_ticks));
         let waited = turns.iter().any(|(_, turn)| turn.wait_ticks > 0);
-        let for_credits = if waited {
-            part_for_credits(spec, link)
-        } else {
-            0.0
-        };
+        let Reasons { credits, down } = Reasons::of(spec, link);
+        let for_credits = if waited { credits } else { 0.0 };
         let part = |&(to, turn): &(usize, &TurnStats)| {
             let is_as_busy = busy[to] >= AS_BUSY * busy[at];
             let carried_on = if is_as_busy {
@@ -119,7 +132,7 @@ fn passed(spec: &FabricSpec, stats: &FabricStats) -> Vec<Vec<(usize, f64)>> {
                 0.0
             };
             let part = for_credits * turn.wait_ticks as f64 / waits;
-            (to, part + (1.0 - for_credits) * carried_on)
+            (to, part + (1.0 - for_credits - down) * carried_on)
         };
         turns.iter().map(part).collect()
     };

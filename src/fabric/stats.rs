@@ -342,6 +342,9 @@ pub struct LinkStats {
     /// Ticks for which it was busy beyond the time that its packets take at its own rate.
     #[serde(default)]
     pub longer_ticks: u64,
+    /// Ticks in which packets waited for it while it was asleep, going up or down, or in an outage.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub down_wait_ticks: u64,
     /// Ticks, summed over packets, that packets waited for this link: in input buffers, in front of it,
     /// and at a NIC for credits. This and the next are 0 before
     /// [`attribute_waits`](super::held_up::attribute_waits).
@@ -350,6 +353,11 @@ pub struct LinkStats {
     pub held_up_ticks: u64,
     /// The ticks that it spent in each power state; `None` if it is always up.
     pub states: Option<LinkStateTicks>,
+}
+
+/// No tick: a record does not name it.
+fn is_none(ticks: &u64) -> bool {
+    *ticks == 0
 }
 
 impl LinkStats {

@@ -110,6 +110,9 @@ const COLUMNS: [Column<'static>; 14] = [
     Column::full("held_up_share", ColumnKind::Real),
 ];
 
+/// One more column, where links can go down.
+const DOWN: [Column; 1] = [Column::full("down_wait_ns", ColumnKind::Real)];
+
 /// Five more columns, where links have power states; empty for a link that is always up.
 const STATES: [Column; 5] = [
     Column::optional("up_ns", ColumnKind::Real),
@@ -142,7 +145,9 @@ pub fn write_link_files(dir: &Path, plan: &Plan, stats: &FabricStats) -> anyhow:
     let states: &[Column] = if has_states { &STATES } else { &[] };
     let has_retries = plan.experiment.fabric.bit_errors.is_some();
     let retries: &[Column] = if has_retries { &RETRIES } else { &[] };
-    let columns = [&COLUMNS[..], states, retries, named].concat();
+    let go_down = plan.experiment.fabric.links_go_down();
+    let down: &[Column] = if go_down { &DOWN } else { &[] };
+    let columns = [&COLUMNS[..], down, states, retries, named].concat();
     let mut table = TableFiles::create(dir, "links", format, &columns)?;
     let tick = plan.experiment.fabric.units.tick;
     let all: u128 = stats
@@ -171,6 +176,9 @@ pub fn write_link_files(dir: &Path, plan: &Plan, stats: &FabricStats) -> anyhow:
             ns(link.held_up_ticks),
             Cell::Real(link.held_up_ticks as f64 / all.max(1) as f64),
         ];
+        if go_down {
+            cells.push(ns(link.down_wait_ticks));
+        }
         if has_states {
             cells.extend(state_cells(link.states, ns));
         }

@@ -1,7 +1,7 @@
 //! Where the time of a job goes, found by replaying it on an unloaded fabric and on an ideal network.
 
 use crate::config::Plan;
-use crate::fabric::held_up;
+use crate::fabric::held_up::Reasons;
 use crate::fabric::spec::FabricSpec;
 use crate::fabric::stats::{FabricStats, LinkStats};
 use crate::run::{RunResult, Simulation};
@@ -30,43 +30,50 @@ pub struct TimeSplit {
     pub latency_and_serialisation_ps: u64,
     /// T − U: waiting for other messages, also of the same NIC.
     ///
-    /// A message waits for a link that is busy, or for credits.
+    /// A message waits for a link that is busy, lacks credits or is down.
     pub contention_ps: u64,
-    /// Of T − U: for links in use, off or on their way up.
-    ///
-    /// Other packets used them. [`explain`](../reference/explain.md) tells these apart.
+    /// Of T − U: for links in use.
     pub queueing_ps: u64,
     /// Of T − U: for links that lacked credits.
     ///
     /// T − U is divided as the waits of all packets of the run are, `links[].waited_ns`: of each link the part *credit
-    /// wait* / (*credit wait* + *time in use*).
+    /// wait* / (*credit wait* + *time down* + *time in use*).
     pub credit_stalls_ps: u64,
+    /// Of T − U, where links can go down: for links that are down.
+    ///
+    /// They are asleep, going up or down, or in an outage. Divided as `credit_stalls_ps`, with `links[].down_wait_ns` as *time down*.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub links_down_ps: Option<u64>,
 }
 
 impl TimeSplit {
     /// The split of an execution time. A part is 0 where a better network gains nothing: an unloaded
     /// fabric may be later by a few ticks where blind allocation looks in turn.
     ///
-    /// `for_credits`: the part of the waits in the fabric for links that lacked credits, from 0 to 1.
+    /// `reasons`: the parts of the waits in the fabric, each from 0 to 1. `go_down`: links can.
     #[must_use]
     pub(super) fn of(
         total_ps: u64,
         (unloaded_ps, ideal_ps, compute_ps): (u64, u64, u64),
-        for_credits: f64,
+        reasons: Reasons,
+        go_down: bool,
     ) -> Self {
         let ideal_ps = ideal_ps.min(total_ps);
         let unloaded_ps = unloaded_ps.clamp(ideal_ps, total_ps);
         let computing_ps = compute_ps.min(ideal_ps);
         let contention_ps = total_ps - unloaded_ps;
-        let credit_stalls_ps = (contention_ps as f64 * for_credits).round() as u64;
-        let credit_stalls_ps = credit_stalls_ps.min(contention_ps);
+        let part = |part: f64| (contention_ps as f64 * part).round() as u64;
+        let credit_stalls_ps = part(reasons.credits).min(contention_ps);
+        let rest_ps = contention_ps - credit_stalls_ps;
+        let links_down_ps = go_down.then(|| part(reasons.down).min(rest_ps));
         Self {
             computing_ps,
             partners_ps: ideal_ps - computing_ps,
             latency_and_serialisation_ps: unloaded_ps - ideal_ps,
             contention_ps,
-            queueing_ps: contention_ps - credit_stalls_ps,
+            queueing_ps: rest_ps - links_down_ps.unwrap_or(0),
             credit_stalls_ps,
+            links_down_ps,
         }
     }
 
@@ -103,16 +110,23 @@ pub fn time_split(plan: &Plan, result: &RunResult, index: usize) -> Option<TimeS
     Some(TimeSplit::of(
         job.execution_ps,
         (unloaded.execution_ps, ideal.execution_ps, ideal.compute_ps),
-        part_for_credits(&result.main.stats, fabric),
+        reasons(&result.main.stats, fabric),
+        fabric.links_go_down(),
     ))
 }
 
-/// The part of all waits in the fabric for links that lacked credits.
-fn part_for_credits(stats: &FabricStats, fabric: &FabricSpec) -> f64 {
+/// The reasons of all waits in the fabric.
+fn reasons(stats: &FabricStats, fabric: &FabricSpec) -> Reasons {
     let waited = |link: &LinkStats| link.waited_ticks as f64;
-    let for_credits = |link: &LinkStats| waited(link) * held_up::part_for_credits(fabric, link);
     let all: f64 = stats.links.iter().map(waited).sum();
-    stats.links.iter().map(for_credits).sum::<f64>() / all.max(1.0)
+    let part = |reason: fn(Reasons) -> f64| {
+        let of_link = |link: &LinkStats| waited(link) * reason(Reasons::of(fabric, link));
+        stats.links.iter().map(of_link).sum::<f64>() / all.max(1.0)
+    };
+    Reasons {
+        credits: part(|reasons| reasons.credits),
+        down: part(|reasons| reasons.down),
+    }
 }
 
 #[cfg(test)]
@@ -129,14 +143,23 @@ mod tests {
             (100, 30, 120, 110),
             (0, 0, 0, 0),
         ] {
-            for for_credits in [0.0, 0.3, 1.0] {
-                let split = TimeSplit::of(total, (unloaded, ideal, compute), for_credits);
+            for (credits, down) in [(0.0, 0.0), (0.3, 0.65), (0.5, 0.5), (1.0, 0.0), (0.0, 1.0)] {
+                let times = (unloaded, ideal, compute);
+                let split = TimeSplit::of(total, times, Reasons { credits, down }, true);
                 assert_eq!(split.total_ps(), total);
-                let parts = split.queueing_ps + split.credit_stalls_ps;
-                assert_eq!(parts, split.contention_ps);
+                let waits = split.queueing_ps + split.credit_stalls_ps;
+                assert_eq!(waits + split.links_down_ps.unwrap(), split.contention_ps);
             }
         }
-        let split = TimeSplit::of(100, (80, 50, 30), 0.25);
+        let reasons = |down| Reasons {
+            credits: 0.25,
+            down,
+        };
+        let split = TimeSplit::of(100, (80, 50, 30), reasons(0.6), true);
+        let waits = (split.queueing_ps, split.credit_stalls_ps);
+        assert_eq!((waits, split.links_down_ps), ((3, 5), Some(12)));
+        let split = TimeSplit::of(100, (80, 50, 30), reasons(0.0), false);
+        assert_eq!(split.links_down_ps, None);
         assert_eq!((split.computing_ps, split.partners_ps), (30, 20));
         let network = (split.latency_and_serialisation_ps, split.contention_ps);
         assert_eq!(network, (30, 20));

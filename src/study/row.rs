@@ -127,6 +127,7 @@ define_columns! {
         latency_and_serialisation_ps: u64,
         queueing_ps: u64,
         credit_stalls_ps: u64,
+        links_down_ps: u64,
         messages_count: u64,
         flit_hops_count: u64,
         offered_gbit_per_s_per_nic: f64,
@@ -378,6 +379,7 @@ impl Simulated {
             latency_and_serialisation_ps: part(|split| split.latency_and_serialisation_ps),
             queueing_ps: part(|split| split.queueing_ps),
             credit_stalls_ps: part(|split| split.credit_stalls_ps),
+            links_down_ps: split.and_then(|split| split.links_down_ps),
             ..Self::of_run(plan, run, together(plan, latencies))
         }
     }

@@ -206,6 +206,9 @@ fn numbers(rows: &[RunRow]) -> Vec<usize> {
     rows.iter().map(of).collect()
 }
 
+/// The column that only studies have in which links can go down.
+const LINKS_DOWN: &str = "links_down_ps";
+
 fn runs(studied: &Studied) -> Sheet {
     let mut more = vec![
         ("seed", ColumnKind::Integer),
@@ -213,7 +216,11 @@ fn runs(studied: &Studied) -> Sheet {
         ("status", ColumnKind::Text),
         ("reason", ColumnKind::Text),
     ];
-    more.extend(kinds(studied.metrics.columns));
+    let columns = studied.metrics.columns;
+    let mut rows = studied.rows.iter();
+    let go_down = rows.any(|row| row.value(LINKS_DOWN).is_some());
+    let has = |name: &str| go_down || name != LINKS_DOWN;
+    more.extend(kinds(columns).filter(|(name, _)| has(name)));
     more.extend([("draw", ColumnKind::Text), ("record", ColumnKind::Text)]);
     let grid = &studied.grid;
     let mut sheet = Sheet::new("runs", &["run", "point"], grid, &more);
@@ -224,7 +231,9 @@ fn runs(studied: &Studied) -> Sheet {
         cells.push(text_or_empty(row.load.as_deref()));
         cells.push(Kept::Text(row.status.name().to_owned()));
         cells.push(text_or_empty(Some(&row.reason).filter(|r| !r.is_empty())));
-        cells.extend(row.values.iter().map(|&value| Kept::Number(value)));
+        let values = columns.iter().zip(&row.values);
+        let values = values.filter(|((name, _), _)| has(name));
+        cells.extend(values.map(|(_, &value)| Kept::Number(value)));
         cells.extend([&row.draw, &row.record].map(|text| Kept::Text(text.clone())));
         sheet.rows.push(cells);
     }

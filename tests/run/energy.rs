@@ -4,7 +4,7 @@
 use crate::common::result_json;
 use flitwise::config::{Plan, load, resolve_text};
 use flitwise::fabric::spec::{DownState, LinkPower};
-use flitwise::results::SeriesFiles;
+use flitwise::results::{SeriesFiles, summary};
 use flitwise::run::{Control, run_plan};
 use flitwise::units::Ratio;
 use serde_json::Value;
@@ -164,12 +164,22 @@ fn the_series_of_power_states_adds_up() {
 #[test]
 fn a_job_is_charged_for_its_time() {
     let plan = load(&config("hpl-16-power.toml"), &[]).unwrap();
-    let result = result(&plan);
+    let run = run_plan(&plan, &Control::default(), 1).unwrap();
+    let result = result_json(&plan, &run);
     let job = &result["jobs"][0];
     let seconds = job["execution_time_ps"].as_f64().unwrap() * 1e-12;
     let watts = result["energy"]["mean_watts"].as_f64().unwrap();
     let joules = job["energy_j"].as_f64().unwrap();
     assert!((joules / (watts * seconds) - 1.0).abs() < 1e-9);
+    // Packets wait for links that wake, not for links in use.
+    let part = |part: &str| job["time_split"][part].as_f64().unwrap();
+    let waits = ["queueing_ps", "credit_stalls_ps", "links_down_ps"].map(part);
+    assert!(waits[2] > 0.9 * waits.iter().sum::<f64>(), "{waits:?}");
+    let summary = summary(&plan, &run, false);
+    assert!(summary.contains(" %, links down "), "{summary}");
+    assert!(summary.contains("links that are up for the same time"));
+    let first = &result["links"][0];
+    assert!(first["down_wait_ns"].as_f64() > first["credit_wait_ns"].as_f64());
     let delay = result["energy"]["energy_delay_js"].as_f64().unwrap();
     let total = result["energy"]["total_j"].as_f64().unwrap();
     let whole = result["execution_time_ps"].as_f64().unwrap() * 1e-12;

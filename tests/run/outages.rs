@@ -43,6 +43,12 @@ fn an_outage_of_t_delays_a_lone_message_by_t() {
         // The outage is known as the cause.
         let parts = &json["explanation"][0]["parts"];
         assert_eq!(parts["waking_links_ps"], 640_000, "{parts}");
+        let split = &json["jobs"][0]["time_split"];
+        let part = |part: &str| split[part].as_u64().unwrap();
+        let waits = ["queueing_ps", "credit_stalls_ps", "links_down_ps"].map(part);
+        assert_eq!(waits.iter().sum::<u64>(), 640_000, "{split}");
+        // The link is down for a thousand ticks of its waits, and in use for less than a third of as many.
+        assert!(waits[2] > 3 * waits[0] && waits[1] == 0, "{split}");
     }
     let other = event("0s", "n3", "action = \"down\"");
     let plan = plan(&format!("{TINY}{other}"));

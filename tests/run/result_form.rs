@@ -55,6 +55,7 @@ fn simulation(execution_ps: u64, status: Status, wall_ms: u64) -> Simulation {
         held_up_ticks: 50,
         states: None,
         longer_ticks: 0,
+        down_wait_ticks: 0,
         retries: None,
     };
     let mut run = simulated().main;

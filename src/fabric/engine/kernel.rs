@@ -88,6 +88,12 @@ impl<K, B: Bucket, P: Watcher> Kernel<K, B, P> {
         power.map_or(0, |power| power.longer_ticks(output, self.now))
     }
 
+    /// The ticks in which packets waited for the link of `output` and it was not up.
+    pub(super) fn down_wait(&self, output: OutputId) -> Tick {
+        let power = self.power.as_deref();
+        power.map_or(0, |power| power.down_wait(output, self.now))
+    }
+
     /// Tries to send packets over the link of `output` that failed; `None` if there are no bit errors.
     pub(super) fn retries(&self, output: OutputId) -> Option<u64> {
         self.power.as_deref()?.retries(output, self.now)

@@ -69,6 +69,10 @@ pub(super) struct Outages {
     times: Vec<(Tick, Tick)>,
     /// Packets that wait for the link, as link power counts them. A packet that will never start waits for good.
     waiting: u64,
+    /// Ticks in which it was down and packets waited, all before tick `down_wait_to`, and the same when counting began anew.
+    down_wait: Tick,
+    down_wait_to: Tick,
+    down_wait_before: Tick,
     /// Its rates, if they change.
     rates: Option<RateChanges>,
     /// Ticks for which packets at lower rates took longer, and the same when counting began anew.
@@ -122,6 +126,9 @@ impl Outages {
                 ends,
                 times,
                 waiting: 0,
+                down_wait: 0,
+                down_wait_to: 0,
+                down_wait_before: 0,
                 rates: RateChanges::new(events, rates, own),
                 longer: 0.0,
                 longer_before: 0.0,
@@ -173,15 +180,37 @@ impl Outages {
         self.times.iter().map(within).sum()
     }
 
-    /// A packet begins to wait for the link.
-    pub(super) fn waits(&mut self) {
+    /// A packet begins to wait for the link in tick `now`.
+    pub(super) fn waits(&mut self, now: Tick) {
+        if self.waiting == 0 {
+            self.down_wait_to = self.down_wait_to.max(now);
+        }
         self.waiting += 1;
+    }
+
+    /// `down_wait` until before tick `to`. A packet that was granted waits until it starts.
+    fn down_wait_until(&self, to: Tick) -> Tick {
+        let still = if self.waiting > 0 {
+            self.ticks(self.down_wait_to, to)
+        } else {
+            0
+        };
+        self.down_wait + still - self.ticks(to, self.down_wait_to)
+    }
+
+    /// The ticks up to the end of tick `now` in which it was down and packets waited, since counting began.
+    pub(super) fn down_wait(&self, now: Tick) -> Tick {
+        self.down_wait_until(now + 1) - self.down_wait_before
     }
 
     /// A packet of this `size` in bytes and flits that waits will start in tick `start`. Returns its rate, and for
     /// how long the link holds it.
     pub(super) fn leaves(&mut self, start: Tick, size: (u32, u32)) -> (LinkRate, Tick) {
-        self.waiting -= u64::from(start < NEVER);
+        if start < NEVER {
+            self.waiting -= 1;
+            self.down_wait += self.ticks(self.down_wait_to, start);
+            self.down_wait_to = self.down_wait_to.max(start);
+        }
         let rates = self.rates.as_mut();
         let Some(slow) = rates.and_then(|rates| rates.starts(start, size)) else {
             return (LinkRate::Own, 0);
@@ -204,9 +233,10 @@ impl Outages {
         (self.longer - self.longer_before).round() as Tick
     }
 
-    /// Counts anew.
-    pub(super) fn restart(&mut self) {
+    /// Counts anew from the tick after `now` on.
+    pub(super) fn restart(&mut self, now: Tick) {
         self.longer_before = self.longer;
+        self.down_wait_before = self.down_wait_until(now + 1);
     }
 
     /// The link, if in tick `now` it is down for good and packets wait for it.

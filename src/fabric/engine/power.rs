@@ -37,6 +37,11 @@ struct Link {
     /// All ticks before this one have been counted.
     counted_to: Tick,
     counted: LinkStateTicks,
+    /// Ticks in which packets waited for it to be up, and the first tick after them.
+    down_wait: Tick,
+    down_wait_to: Tick,
+    /// `down_wait` when counting began anew.
+    down_wait_before: Tick,
     /// The counts when counting began anew, and when the last sample was taken.
     restarted: LinkStateTicks,
     sampled: LinkStateTicks,
@@ -56,6 +61,9 @@ impl Link {
             idle_from: 0,
             counted_to: 0,
             counted: LinkStateTicks::default(),
+            down_wait: 0,
+            down_wait_to: 0,
+            down_wait_before: 0,
             restarted: LinkStateTicks::default(),
             sampled: LinkStateTicks::default(),
         }
@@ -100,6 +108,31 @@ impl Link {
         self.wakes_at = now.max(self.slept_at).max(self.idle_from);
         self.up_at = self.wakes_at + power.wake;
         self.counted.wakes += 1;
+    }
+
+    /// The first tick in which it can start a packet: while it is down, on its low lanes.
+    fn not_before(&self) -> Tick {
+        if self.is_down {
+            self.slept_at
+        } else {
+            self.up_at
+        }
+    }
+
+    /// A packet waits from tick `now` on: not for the link to be up while it sends the packets that were granted.
+    fn counts_down_wait(&mut self, now: Tick) {
+        let from = now.max(self.idle_from).max(self.down_wait_to);
+        let until = self.not_before();
+        if until > from {
+            self.down_wait += until - from;
+            self.down_wait_to = until;
+        }
+    }
+
+    /// `down_wait` until before tick `to`.
+    fn down_wait_until(&self, to: Tick) -> Tick {
+        let later = self.down_wait_to.saturating_sub(to);
+        self.down_wait.saturating_sub(later)
     }
 }
 
@@ -222,7 +255,7 @@ impl LinkPowers {
     #[inline]
     pub(super) fn waits(&mut self, output: OutputId, bytes: u32, now: Tick) {
         if let Some(outages) = self.outages_mut(output) {
-            outages.waits();
+            outages.waits(now);
         }
         let Some((link, power)) = self.at(output, now) else {
             return;
@@ -231,6 +264,7 @@ impl LinkPowers {
         if link.is_down && link.waiting > link.threshold {
             link.wake(power, now);
         }
+        link.counts_down_wait(now);
     }
 
     /// A packet announces itself to `output` in tick `now`: its link goes up, or stays up as if it
@@ -292,11 +326,7 @@ impl LinkPowers {
         if link.is_down {
             link.counted.low_bytes += u64::from(bytes);
         }
-        let not_before = if link.is_down {
-            link.slept_at
-        } else {
-            link.up_at
-        };
+        let not_before = link.not_before();
         if P::WATCHES && not_before > 0 {
             let from = link.slept_at - power.sleep;
             observers
@@ -332,8 +362,7 @@ impl LinkPowers {
             return outages.next_start(ready);
         }
         match &self.links[output.index()] {
-            Some(link) if link.is_down => ready.max(link.slept_at),
-            Some(link) => ready.max(link.up_at),
+            Some(link) => ready.max(link.not_before()),
             None => ready,
         }
     }
@@ -357,6 +386,19 @@ impl LinkPowers {
         slower + errors.map_or(0, |errors| errors.ticks(output, now))
     }
 
+    /// The ticks up to the end of tick `now` in which packets waited for the link of `output` while it was asleep,
+    /// going up or down, or in an outage, each tick once.
+    pub(super) fn down_wait(&self, output: OutputId, now: Tick) -> Tick {
+        let outages = self.outages(output);
+        let in_outages = outages.map_or(0, |outages| outages.down_wait(now));
+        let link = self.links[output.index()].as_ref();
+        let asleep = link.map_or(0, |link| {
+            let until = link.down_wait_until(now + 1);
+            until.saturating_sub(link.down_wait_before)
+        });
+        in_outages + asleep
+    }
+
     /// Tries to send packets over the link of `output` that failed; `None` if there are no bit errors.
     pub(super) fn retries(&self, output: OutputId, now: Tick) -> Option<u64> {
         Some(self.errors.as_ref()?.retries(output, now))
@@ -372,7 +414,7 @@ impl LinkPowers {
     /// Counts anew from the tick after `now` on.
     pub(super) fn restart(&mut self, now: Tick) {
         for outages in self.outages.iter_mut().flatten() {
-            outages.restart();
+            outages.restart(now);
         }
         if let Some(errors) = &mut self.errors {
             errors.restart(now);
@@ -382,6 +424,7 @@ impl LinkPowers {
             let mut counted = link.clone();
             counted.advance(power, now + 1);
             link.restarted = counted.counted;
+            link.down_wait_before = link.down_wait_until(now + 1);
         }
     }
 

@@ -45,13 +45,16 @@ const MEASURE: Measure = Measure {
 };
 
 /// The parts of the time, as fields and as people call them.
-const PARTS: [(&str, &str); 5] = [
+const PARTS: [(&str, &str); 6] = [
     ("computing_ps", "computing"),
     ("partners_ps", "waiting for partners"),
     ("latency_and_serialisation_ps", "unloaded network"),
     ("queueing_ps", "contention: busy links"),
     ("credit_stalls_ps", "contention: missing credits"),
+    (LINKS_DOWN, "contention: links down"),
 ];
+/// The part that only runs have whose links can go down.
+const LINKS_DOWN: &str = "links_down_ps";
 /// Most bars of a figure.
 const MOST: usize = 60;
 
@@ -111,11 +114,21 @@ fn of_study(study: &StudySource) -> Vec<Bar> {
 }
 
 fn parts(of: &Value) -> Option<Vec<f64>> {
-    PARTS.iter().map(|(field, _)| of[*field].as_f64()).collect()
+    let part = |(field, _): &(&str, &str)| match of[*field].as_f64() {
+        None if *field == LINKS_DOWN => Some(0.0),
+        part => part,
+    };
+    PARTS.iter().map(part).collect()
 }
 
 fn figure(label: &str, note: &str, mut bars: Vec<Bar>) -> Option<Figure> {
     let all = bars.len();
+    let mut names = PARTS.map(|(_, name)| name.to_owned()).to_vec();
+    let last = names.len() - 1;
+    if bars.iter().all(|(_, parts)| parts[last] <= 0.0) {
+        names.truncate(last);
+        bars.iter_mut().for_each(|(_, parts)| parts.truncate(last));
+    }
     bars.truncate(MOST);
     let longest = bars.iter().map(|(_, parts)| parts.iter().sum::<f64>());
     let (factor, unit) = time_unit(longest.fold(0.0, f64::max));
@@ -132,7 +145,7 @@ fn figure(label: &str, note: &str, mut bars: Vec<Bar>) -> Option<Figure> {
         note: note.trim().to_owned(),
         chart: Chart::Stacks(Stacks {
             axis: Axis::new("execution time", unit),
-            parts: PARTS.map(|(_, name)| name.to_owned()).to_vec(),
+            parts: names,
             stacks: bars.into_iter().map(stack).collect(),
         }),
     })

@@ -32,6 +32,11 @@ pub struct Link {
     pub utilisation: f64,
     /// Time in which packets were ready and the link free, but credits lacking (like XmitWait).
     pub credit_wait_ns: f64,
+    /// Where links can go down: time down while packets waited.
+    ///
+    /// It was asleep, going up or down, or in an outage.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub down_wait_ns: Option<f64>,
     /// Time from ready to leaving, sum over packets.
     pub queue_wait_ns: f64,
     /// Time that packets waited for this link, sum over packets.
@@ -111,6 +116,7 @@ fn of(plan: &Plan, stats: &FabricStats, link: &LinkStats) -> Link {
         units: _,
         packets,
         credit_wait_ticks,
+        down_wait_ticks,
         queue_wait_ticks,
         waited_ticks,
         held_up_ticks,
@@ -131,6 +137,7 @@ fn of(plan: &Plan, stats: &FabricStats, link: &LinkStats) -> Link {
         packets,
         utilisation: utilisation(&plan.experiment, stats, link),
         credit_wait_ns: ns(credit_wait_ticks),
+        down_wait_ns: (fabric.links_go_down()).then(|| ns(down_wait_ticks)),
         queue_wait_ns: ns(queue_wait_ticks),
         waited_ns: ns(waited_ticks),
         held_up_ns: ns(held_up_ticks),

@@ -54,6 +54,7 @@ impl<V: Variant> Fabric<V> {
                     credit_wait_ticks: sent.credit_wait + now.saturating_sub(since) - out,
                     retries: self.kernel.retries(output),
                     longer_ticks: self.kernel.longer_ticks(output),
+                    down_wait_ticks: self.kernel.down_wait(output),
                     queue_wait_ticks: sent.queue_wait,
                     waited_ticks: 0,
                     held_up_ticks: 0,

@@ -125,6 +125,7 @@ impl<V: Variant> Fabric<V> {
                         + (self.kernel.now + 1).saturating_sub(output.blocked_since),
                     retries: self.kernel.retries(at),
                     longer_ticks: self.kernel.longer_ticks(at),
+                    down_wait_ticks: self.kernel.down_wait(at),
                     queue_wait_ticks: output.sent.queue_wait - counts.queue_wait,
                     waited_ticks: 0,
                     held_up_ticks: 0,

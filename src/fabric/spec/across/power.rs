@@ -100,6 +100,12 @@ impl LowState {
 }
 
 impl FabricSpec {
+    /// Whether a link can be down: asleep, going up or down, or in an outage.
+    #[must_use]
+    pub fn links_go_down(&self) -> bool {
+        self.link_power.is_some() || !self.outages.is_empty()
+    }
+
     /// The same fabric with links that are always up, and without changes of its tables.
     #[must_use]
     #[cfg_attr(feature = "engine", visibility::make(pub))]
