@@ -182,7 +182,7 @@ fn csv_row<'a>(nic: NicRate, point: &Point<'a>, level: &Level<'a>) -> Vec<Cell<'
     cells
 }
 
-/// The curve as a table for people: a row per load and service level with traffic.
+/// The curve as a table for people: a row per load and service level with traffic, and one for an idle load.
 pub(super) fn curve_rows(plan: &Plan, result: &RunResult) -> Vec<Vec<String>> {
     let header = [
         "load",
@@ -203,21 +203,24 @@ pub(super) fn curve_rows(plan: &Plan, result: &RunResult) -> Vec<Vec<String>> {
     ];
     let mut rows = vec![header.map(String::from).to_vec()];
     let nic = NicRate::of(&plan.experiment);
+    let rate = |value: f64| format!("{value:.4}");
+    let load = |point: &Point<'_>| {
+        vec![
+            point.measured.load.to_string(),
+            rate(point.offered),
+            rate(point.accepted) + if point.saturated { " *" } else { "  " },
+            four_digits(nic.gbit_per_s(point.accepted)),
+            four_digits(nic.gbyte_per_s(point.accepted)),
+        ]
+    };
     for point in points(plan, result) {
         let with_traffic = |level: &&Level<'_>| level.offered > 0.0 || level.accepted > 0.0;
         for (i, level) in point.levels.iter().filter(with_traffic).enumerate() {
-            let rate = |value: f64| format!("{value:.4}");
             let ns = |of: Option<Latency>, part: fn(Latency) -> f64| {
                 of.map_or_else(|| "-".to_owned(), |l| format!("{:.1}", part(l)))
             };
             let mut row = match i {
-                0 => vec![
-                    point.measured.load.to_string(),
-                    rate(point.offered),
-                    rate(point.accepted) + if point.saturated { " *" } else { "  " },
-                    four_digits(nic.gbit_per_s(point.accepted)),
-                    four_digits(nic.gbyte_per_s(point.accepted)),
-                ],
+                0 => load(&point),
                 _ => vec![String::new(); 5],
             };
             row.extend([
@@ -232,6 +235,11 @@ pub(super) fn curve_rows(plan: &Plan, result: &RunResult) -> Vec<Vec<String>> {
                 ns(level.network, |l| l.mean),
                 ns(level.network, |l| l.p99),
             ]);
+            rows.push(row);
+        }
+        if !point.levels.iter().any(|level| with_traffic(&level)) {
+            let mut row = load(&point);
+            row.resize(header.len(), "-".to_owned());
             rows.push(row);
         }
     }
