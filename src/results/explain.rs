@@ -389,7 +389,7 @@ fn link_rows(plan: &Plan, run: &Simulation, explained: &Explanation) -> Vec<Vec<
         "credit stalls",
         "links down",
         "throttling",
-        "inside devices",
+        Part::InsideDevices.words(),
     ];
     let mut rows = vec![header.map(String::from).to_vec()];
     for share in explained.links.iter().take(ROWS) {

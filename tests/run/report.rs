@@ -159,7 +159,7 @@ fn an_explanation_has_tables_of_all_that_it_says() {
         "late_partners_ps": 500_000,
         "culprits": [{ "from": "background 0", "sl": "BK", "ps": 2_500_000 }],
         "links": [{ "from": "nic 0", "to": "switch 0 port 0", "queueing_ps": 2_500_000,
-                    "credit_stalls_ps": 0, "waking_links_ps": 0, "throttling_ps": 0 }],
+                    "credit_stalls_ps": 0, "waking_links_ps": 1_000_000, "throttling_ps": 0, "inside_devices_ps": 500_000 }],
         "ranks": [
             { "rank": 0, "parts": parts(2_000_000, 0) },
             { "rank": 1, "parts": parts(5_500_000, 2_500_000) },
@@ -195,6 +195,8 @@ fn an_explanation_has_tables_of_all_that_it_says() {
     ] {
         assert!(plain.contains(&cells(row)), "{row:?}: {plain}");
     }
+    let link = "switch 0 port 0</th><td>4.000</td><td>2.500</td><td>0.000</td><td>1.000</td><td>0.000</td><td>0.500</td>";
+    assert!(plain.contains(link) && plain.contains("<th scope=\"col\">links down (µs)"));
     let at = |text: &str| plain.find(text).unwrap();
     assert!(at(&cells(&["1", "8.000"])) < at(&cells(&["0", "2.000"])));
 }

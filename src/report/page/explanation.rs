@@ -8,6 +8,15 @@ use crate::report::charts::for_job;
 use crate::report::source::RunSource;
 use serde_json::Value;
 
+/// The reasons of waits at links.
+const WAITS: [Part; 5] = [
+    Part::Queueing,
+    Part::CreditStalls,
+    Part::WakingLinks,
+    Part::Throttling,
+    Part::InsideDevices,
+];
+
 /// The tables of all jobs of a run that has an explanation.
 pub(super) fn tables(run: &RunSource) -> Vec<Table> {
     let jobs = run.result["explanation"].as_array().into_iter().flatten();
@@ -197,27 +206,22 @@ impl Job<'_> {
             text(link, if link[named].is_string() { named } else { end })
         };
         let row = |link: &Value| {
-            vec![
-                format!(
-                    "{} → {}",
-                    end(link, "from_name", "from"),
-                    end(link, "to_name", "to")
-                ),
-                us(&link["queueing_ps"]),
-                us(&link["credit_stalls_ps"]),
-                us(&link["waking_links_ps"]),
-                us(&link["throttling_ps"]),
-            ]
+            let waits = WAITS.map(|part| &link[part.key()]);
+            let all: f64 = waits.iter().filter_map(|ps| ps.as_f64()).sum();
+            let name = format!(
+                "{} → {}",
+                end(link, "from_name", "from"),
+                end(link, "to_name", "to")
+            );
+            let mut row = vec![name, us(&all.into())];
+            row.extend(waits.map(us));
+            row
         };
+        let mut head = texts(&["link", "in all (µs)"]);
+        head.extend(WAITS.map(|part| format!("{} (µs)", part.words())));
         Table {
             caption: self.caption("Waits on the critical path", ", by link"),
-            head: texts(&[
-                "link",
-                "queueing (µs)",
-                "credit stalls (µs)",
-                "waking links (µs)",
-                "throttling (µs)",
-            ]),
+            head,
             rows: self.list("links").iter().take(ROWS).map(row).collect(),
         }
     }
