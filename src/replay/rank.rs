@@ -23,6 +23,32 @@ pub(super) struct Rank {
     endpoint: Option<Box<Endpoint>>,
     /// Time of the last event of the rank in picoseconds.
     pub last_ps: u64,
+    idle: Idle,
+}
+
+/// The time in which no stream of a rank computes, in picoseconds.
+#[derive(Debug, Default)]
+struct Idle {
+    /// Streams that compute.
+    computing: u32,
+    /// The end of the last computation, or the start of the rank.
+    since_ps: u64,
+    /// All before the last computation.
+    before_ps: u64,
+    /// The part of all that has counted as a wait.
+    counted_ps: u64,
+}
+
+impl Idle {
+    /// All of it up to `ps`.
+    fn until(&self, ps: u64) -> u64 {
+        let latest_ps = if self.computing == 0 {
+            ps.saturating_sub(self.since_ps)
+        } else {
+            0
+        };
+        self.before_ps.saturating_add(latest_ps)
+    }
 }
 
 #[derive(Debug, Default)]
@@ -46,6 +72,8 @@ pub(super) struct Stream {
     pub busy_ps: u64,
     /// When it last began to wait, in picoseconds.
     pub waits_since_ps: u64,
+    /// The time until then in which no stream of its rank computed.
+    idle_before_ps: u64,
     /// The rank whose message ended the last thing that it waited for.
     pub woken_by: Option<RankId>,
     /// When that was, in picoseconds.
@@ -107,7 +135,42 @@ impl Rank {
             members: Members::default(),
             endpoint: None,
             last_ps: ps,
+            idle: Idle {
+                since_ps: ps,
+                ..Idle::default()
+            },
         }
+    }
+
+    /// One more of its streams computes from `ps` on.
+    pub(super) fn computes(&mut self, ps: u64) {
+        self.idle.before_ps = self.idle.until(ps);
+        self.idle.since_ps = ps;
+        self.idle.computing += 1;
+    }
+
+    /// A stream has computed until `ps`.
+    pub(super) fn computed(&mut self, ps: u64) {
+        self.idle.computing = self.idle.computing.saturating_sub(1);
+        if self.idle.computing == 0 {
+            self.idle.since_ps = ps;
+        }
+    }
+
+    /// Notes that `stream` waits from `ps` on.
+    pub(super) fn waits(&mut self, stream: StreamId, ps: u64) {
+        let idle_ps = self.idle.until(ps);
+        let stream = self.stream_mut(stream);
+        (stream.waits_since_ps, stream.idle_before_ps) = (ps, idle_ps);
+    }
+
+    /// Returns how long the rank waited while `stream` waited until `ps`: no stream computed, and no wait that ended
+    /// before counts that time.
+    pub(super) fn waited_ps(&mut self, stream: StreamId, ps: u64) -> u64 {
+        let idle_ps = self.idle.until(ps);
+        let before_ps = self.stream(stream).idle_before_ps.max(self.idle.counted_ps);
+        self.idle.counted_ps = self.idle.counted_ps.max(idle_ps);
+        idle_ps.saturating_sub(before_ps)
     }
 
     /// Notes an event of the rank at `ps`.

@@ -200,3 +200,20 @@ fn a_fabric_that_freezes_in_the_warm_up_ends_with_a_batch() {
     let waiting = json["traffic"]["backlog_messages"].as_u64().unwrap();
     assert!(waiting < 100_000, "{waiting} messages wait");
 }
+
+/// The operations of a GPU run side by side: a rank waits while none computes.
+#[test]
+fn a_rank_does_not_wait_while_a_stream_computes() {
+    let config = "configs/chakra-8.toml";
+    let json = result(&["run", config, "--no-split", "--json", "--quiet"]);
+    let job = &json["jobs"][0];
+    let number = |of: &Value, key: &str| of[key].as_u64().unwrap();
+    let waits = job["longest_waits"].as_array().unwrap();
+    assert!(waits.len() < 20, "the list has not all waits");
+    let waited: u64 = waits.iter().map(|wait| number(wait, "waited_ps")).sum();
+    let rest = number(job, "execution_time_ps") - number(job, "compute_ps");
+    assert!(
+        (1..=number(job, "ranks") * rest).contains(&waited),
+        "{job:#}"
+    );
+}

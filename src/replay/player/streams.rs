@@ -45,7 +45,7 @@ impl Player<'_> {
             let Some(mut op) = next else {
                 if self.program.pauses(rank, stream) {
                     state.state = State::Paused;
-                    state.waits_since_ps = context.ps;
+                    self.ranks[r].waits(stream, context.ps);
                     context.observe(at, || Doing::Waiting);
                     return Ok(());
                 }
@@ -63,7 +63,7 @@ impl Player<'_> {
             let ready = self.ranks[r].awaits(stream, op, &mut self.arrived);
             self.observe_matched(at, received.as_deref().unwrap_or_default(), context);
             if !ready {
-                self.stream(at).waits_since_ps = context.ps;
+                self.ranks[r].waits(stream, context.ps);
                 context.observe(at, || {
                     let rank = &self.ranks[r];
                     let op = rank.stream(stream).op.as_ref();
@@ -120,6 +120,7 @@ impl Player<'_> {
             return Err(self.error(at.rank, place, TOO_LATE));
         };
         if start > context.ps {
+            self.ranks[at.rank.index()].computes(context.ps);
             context.observe(at, || Doing::Computing);
             schedule(start, at, record, context);
         }
@@ -148,6 +149,9 @@ impl Player<'_> {
             return Ok(false);
         };
         state.compute_ps = state.compute_ps.saturating_add(op.compute_ps);
+        if op.compute_ps > 0 {
+            self.ranks[rank.index()].computed(context.ps);
+        }
         self.operations += 1;
         if let Some(label) = op.label {
             self.ranks[rank.index()].started(label);
@@ -182,7 +186,7 @@ impl Player<'_> {
         let stream = self.stream(at);
         stream.state = state;
         stream.op = Some(op);
-        stream.waits_since_ps = context.ps;
+        self.ranks[rank.index()].waits(at.stream, context.ps);
         Ok(true)
     }
 

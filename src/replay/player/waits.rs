@@ -10,7 +10,7 @@ use crate::rank::State;
 use anyhow::Context;
 
 impl Player<'_> {
-    /// Counts the wait of a stream that ends, if a message of `peer` ends it.
+    /// Counts the wait of a stream that ends, if a message of `peer` ends it: the part in which the rank waits.
     pub(super) fn wait_ends(
         &mut self,
         at: StreamOf,
@@ -19,15 +19,19 @@ impl Player<'_> {
     ) {
         let Some(peer) = peer else { return };
         let waited_ps = context.ps.saturating_sub(self.stream(at).waits_since_ps);
-        if waited_ps > 0 {
+        if waited_ps == 0 {
+            return;
+        }
+        let rank_ps = self.ranks[at.rank.index()].waited_ps(at.stream, context.ps);
+        if rank_ps > 0 {
             let ranks = RankPair {
                 from: at.rank,
                 to: peer,
             };
-            self.waits.count(ranks, waited_ps);
-            if let Some(observer) = context.observer {
-                observer.waited_for(context.ps, at, peer);
-            }
+            self.waits.count(ranks, rank_ps);
+        }
+        if let Some(observer) = context.observer {
+            observer.waited_for(context.ps, at, peer);
         }
     }
 
