@@ -7,7 +7,7 @@ use flitwise::fabric::ids::NicId;
 use flitwise::replay::background::Pattern;
 use flitwise::replay::outcome::JobOutcome;
 use flitwise::replay::trace::{TraceFormat, format_named};
-use flitwise::results::job_baseline;
+use flitwise::results::{job_baseline, silent_flows};
 use flitwise::run::{RunResult, TraceDigest};
 use flitwise::units::human_time;
 use flitwise_base::quote::quoted;
@@ -23,6 +23,9 @@ pub(super) fn tell_all(plan: &Plan, result: &RunResult) {
     warn_of_unused_power_keys(experiment);
     warn_of_unfinished_jobs(plan, result);
     warn_of_shared_nics(experiment, result);
+    for warning in silent_flows(plan, result).into_iter().flatten() {
+        tell(format_args!("warning: {warning}"));
+    }
 }
 
 /// Reports that several `threads` were asked for, but a large fabric cannot have them.

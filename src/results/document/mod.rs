@@ -239,7 +239,7 @@ pub fn result_json(plan: &Plan, result: &RunResult) -> Document {
         saturated: saturated(experiment, main),
         saturation: main.saturation.map(Saturation::from),
         jobs: job::jobs(plan, result),
-        background: traffic::background(plan, main),
+        background: traffic::background(plan, result),
         curve: curve(plan, result),
         fabric: FabricSize::of(&experiment.fabric.topology),
         traffic: Traffic::of(main),

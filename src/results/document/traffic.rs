@@ -9,7 +9,8 @@ use crate::replay::GapsSkipped as Skipped;
 use crate::replay::background::BackgroundOutcome;
 use crate::results::latency::{Latency, latency};
 use crate::results::measures::per_slot;
-use crate::run::{Saturation as Seen, Simulation};
+use crate::results::silent_flows;
+use crate::run::{RunResult, Saturation as Seen, Simulation};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -247,13 +248,19 @@ pub struct Background {
     pub offered_flits_per_cycle_per_nic: f64,
     /// The same for the messages delivered.
     pub accepted_flits_per_cycle_per_nic: f64,
+    /// Why the run hardly shows the flow, as in the warning.
+    ///
+    /// No message was created, or delivered, or messages take longer than the window of one of the loads.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub warning: Option<String>,
 }
 
 /// The background flows of a run.
-pub(super) fn background(plan: &Plan, run: &Simulation) -> Vec<Background> {
+pub(super) fn background(plan: &Plan, result: &RunResult) -> Vec<Background> {
+    let run = &result.main;
     let levels = &plan.experiment.fabric.qos.service_levels;
     let rate = |units| per_slot(&plan.experiment, &run.stats, units);
-    let one = |flow: &BackgroundOutcome| {
+    let one = |(flow, warning): (&BackgroundOutcome, Option<String>)| {
         let BackgroundOutcome {
             sl,
             messages,
@@ -268,9 +275,11 @@ pub(super) fn background(plan: &Plan, run: &Simulation) -> Vec<Background> {
             backlog_messages: flow.backlog(),
             offered_flits_per_cycle_per_nic: rate(units),
             accepted_flits_per_cycle_per_nic: rate(units_delivered),
+            warning,
         }
     };
-    run.background.iter().map(one).collect()
+    let warnings = silent_flows(plan, result);
+    run.background.iter().zip(warnings).map(one).collect()
 }
 
 /// Latencies of a service level.
