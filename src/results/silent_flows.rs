@@ -24,7 +24,7 @@ pub fn silent_flows(plan: &Plan, result: &RunResult) -> Vec<Option<String>> {
         .collect()
 }
 
-/// A flow beside jobs, of which no message arrived.
+/// A flow beside jobs that created no message, or whose messages take longer than the run.
 fn beside_jobs(
     experiment: &Experiment,
     run: &Simulation,
@@ -33,6 +33,10 @@ fn beside_jobs(
 ) -> Option<String> {
     let outcome = outcome(run, at)?;
     if flow.rate.is_zero() || outcome.messages_delivered > 0 || saturated(experiment, run) {
+        return None;
+    }
+    // A short run may end while the first messages are under way.
+    if outcome.messages > 0 && link_ticks(experiment, flow) <= run.end_tick() {
         return None;
     }
     let end_ps = experiment.fabric.units.tick.ps(run.end_tick());
@@ -99,7 +103,7 @@ fn in_window(
     })
 }
 
-/// What a flow did in a complete run.
+/// The counts of a flow in a complete run.
 fn outcome(run: &Simulation, at: usize) -> Option<&BackgroundOutcome> {
     let is_complete = run.status == Status::Complete;
     run.background.get(at).filter(|_| is_complete)

@@ -163,7 +163,8 @@ fn the_series_of_power_states_adds_up() {
 /// A job is charged the mean power of the run for its time.
 #[test]
 fn a_job_is_charged_for_its_time() {
-    let plan = load(&config("hpl-16-power.toml"), &[]).unwrap();
+    let mut plan = load(&config("hpl-16-power.toml"), &[]).unwrap();
+    plan.split = true;
     let run = run_plan(&plan, &Control::default(), 1).unwrap();
     let result = result_json(&plan, &run);
     let job = &result["jobs"][0];

@@ -37,7 +37,7 @@ fn an_outage_of_t_delays_a_lone_message_by_t() {
         of_switch,
     ] {
         let mut plan = plan(&format!("{TINY}{events}"));
-        plan.explain = true;
+        (plan.explain, plan.split) = (true, true);
         let json = result_json(&plan, &run(&plan));
         assert_eq!(json["execution_time_ps"], TINY_PS + 640_000, "{events}");
         // The outage is known as the cause.

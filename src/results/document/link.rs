@@ -32,7 +32,7 @@ pub struct Link {
     pub utilisation: f64,
     /// Time in which packets were ready and the link free, but credits lacking (like XmitWait).
     pub credit_wait_ns: f64,
-    /// Where links can go down: time down while packets waited.
+    /// Time down while packets waited, if any.
     ///
     /// It was asleep, going up or down, or in an outage.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -137,7 +137,7 @@ fn of(plan: &Plan, stats: &FabricStats, link: &LinkStats) -> Link {
         packets,
         utilisation: utilisation(&plan.experiment, stats, link),
         credit_wait_ns: ns(credit_wait_ticks),
-        down_wait_ns: (fabric.links_go_down()).then(|| ns(down_wait_ticks)),
+        down_wait_ns: (down_wait_ticks > 0).then(|| ns(down_wait_ticks)),
         queue_wait_ns: ns(queue_wait_ticks),
         waited_ns: ns(waited_ticks),
         held_up_ns: ns(held_up_ticks),

@@ -278,7 +278,8 @@ pub(super) fn background(plan: &Plan, result: &RunResult) -> Vec<Background> {
             warning,
         }
     };
-    let warnings = silent_flows(plan, result);
+    let warnings = silent_flows(plan, result).into_iter();
+    let warnings = warnings.chain(std::iter::repeat(None));
     run.background.iter().zip(warnings).map(one).collect()
 }
 
