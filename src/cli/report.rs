@@ -55,7 +55,7 @@ impl Subjects {
         })
     }
 
-    /// Reports a file that is written, and where it is in the way of further results.
+    /// Reports a file that is written, and whether it blocks further results.
     pub(super) fn wrote(&self, path: &Path) {
         if self.quiet {
             return;
