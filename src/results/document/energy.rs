@@ -37,7 +37,7 @@ pub struct EnergyUse {
     /// `total_j` over `delivered_bits` (energy/data); null if nothing was delivered.
     #[schemars(extend("unit" = "pJ/bit"))]
     pub pj_per_bit: Option<f64>,
-    /// `total_j` times `end_ps`; null without a job or if not complete.
+    /// `total_j` times the last job's end; null without a job or if not complete.
     #[schemars(extend("unit" = "J s"))]
     pub energy_delay_js: Option<f64>,
     /// Time in which links carried nothing, mean over all links.

@@ -95,7 +95,7 @@ pub struct Document {
     /// Jobs that repeat until the others end do not count. If the run is not complete: the time so far, never more than
     /// was simulated, without jobs that had not started.
     pub execution_time_ps: Option<u64>,
-    /// The latest end of the same jobs in the baselines; null if one is not complete.
+    /// The time of the same job in its baseline; null if it is not complete there.
     ///
     /// Null without a baseline.
     pub baseline_time_ps: Option<u64>,

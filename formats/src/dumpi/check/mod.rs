@@ -21,7 +21,7 @@ use crate::limits::MAX_PROBLEMS;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Check {
-    /// What prevents a replay, by rank and offset.
+    /// Problems that prevent a replay, by rank and offset.
     pub errors: Problems,
     /// The first [`MAX_PROBLEMS`] warnings: of each kind the first one of a rank.
     pub warnings: Problems,

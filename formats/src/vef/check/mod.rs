@@ -38,7 +38,7 @@ use crate::limits::MAX_WAITING;
 pub struct Check {
     /// The first line.
     pub header: Header,
-    /// What prevents a replay, in order of discovery.
+    /// Problems that prevent a replay, in order of discovery.
     pub errors: Problems,
     /// Oddities that do not prevent one.
     pub warnings: Problems,
