@@ -24,31 +24,28 @@ pub(super) fn end_ps(experiment: &Experiment, simulation: &Simulation) -> u64 {
 /// Start and end of the job that ended last.
 fn last_span(experiment: &Experiment, simulation: &Simulation) -> [u64; 2] {
     let simulated = experiment.fabric.units.tick.ps(simulation.end_tick());
-    let outcomes = simulation.jobs.iter().flatten();
-    let spans = outcomes
-        .filter(|outcome| !outcome.endless)
-        .filter_map(|outcome| {
-            let start = outcome
-                .start_ps
-                .filter(|&start| outcome.complete || start <= simulated)?;
-            let end = if outcome.complete {
-                outcome.end_ps
-            } else {
-                outcome.end_ps.min(simulated)
-            };
-            Some([start, end.max(start)])
-        });
+    let span = |(_, outcome): (usize, &JobOutcome)| {
+        let (start, end) = (outcome.start_ps?, outcome.end_ps);
+        if outcome.complete {
+            return Some([start, end]);
+        }
+        (start <= simulated).then(|| [start, end.min(simulated)])
+    };
+    let spans = awaited(simulation).filter_map(span);
     spans.max_by_key(|&[_, end]| end).unwrap_or_default()
 }
 
-/// Index of the job that ended last, of those that the run waits for; the last of several.
+/// Index of the job that ended last; the last of several.
 pub(crate) fn last_job(simulation: &Simulation) -> Option<usize> {
+    let ends = awaited(simulation).map(|(at, outcome)| (outcome.end_ps, at));
+    ends.max().map(|(_, at)| at)
+}
+
+/// The jobs that the run waits for, with their indices.
+fn awaited(simulation: &Simulation) -> impl Iterator<Item = (usize, &JobOutcome)> {
     let jobs = simulation.jobs.iter().enumerate();
-    let awaited = jobs.filter_map(|(at, outcome)| {
-        let outcome = outcome.as_ref().filter(|outcome| !outcome.endless)?;
-        Some((outcome.end_ps, at))
-    });
-    awaited.max().map(|(_, at)| at)
+    let outcomes = jobs.filter_map(|(at, outcome)| Some((at, outcome.as_ref()?)));
+    outcomes.filter(|(_, outcome)| !outcome.endless)
 }
 
 /// Time of the job that ended last in the experiment, in its baseline; `None` without a baseline, or if the job is not
