@@ -45,6 +45,15 @@ impl Part {
         Self::InsideDevices,
     ];
 
+    /// The waits of messages, each with its reason.
+    pub const WAITS: [Self; 5] = [
+        Self::Queueing,
+        Self::CreditStalls,
+        Self::WakingLinks,
+        Self::Throttling,
+        Self::InsideDevices,
+    ];
+
     /// Their names as keys, and for people, by number.
     const NAMES: [(&'static str, &'static str); Self::ALL.len()] = [
         ("start_ps", "before the start"),
@@ -98,14 +107,7 @@ impl Parts {
     /// All that a message takes longer than alone.
     #[must_use]
     pub fn delays(&self) -> u64 {
-        let waits = [
-            Part::Queueing,
-            Part::CreditStalls,
-            Part::WakingLinks,
-            Part::Throttling,
-            Part::InsideDevices,
-        ];
-        waits.map(|part| self.of(part)).iter().sum()
+        Part::WAITS.map(|part| self.of(part)).iter().sum()
     }
 
     /// The time used for `part`, less the time used for it in `other`.

@@ -8,15 +8,6 @@ use crate::report::charts::for_job;
 use crate::report::source::RunSource;
 use serde_json::Value;
 
-/// The reasons of waits at links.
-const WAITS: [Part; 5] = [
-    Part::Queueing,
-    Part::CreditStalls,
-    Part::WakingLinks,
-    Part::Throttling,
-    Part::InsideDevices,
-];
-
 /// The tables of all jobs of a run that has an explanation.
 pub(super) fn tables(run: &RunSource) -> Vec<Table> {
     let jobs = run.result["explanation"].as_array().into_iter().flatten();
@@ -206,7 +197,7 @@ impl Job<'_> {
             text(link, if link[named].is_string() { named } else { end })
         };
         let row = |link: &Value| {
-            let waits = WAITS.map(|part| &link[part.key()]);
+            let waits = Part::WAITS.map(|part| &link[part.key()]);
             let all: f64 = waits.iter().filter_map(|ps| ps.as_f64()).sum();
             let name = format!(
                 "{} → {}",
@@ -218,7 +209,7 @@ impl Job<'_> {
             row
         };
         let mut head = texts(&["link", "in all (µs)"]);
-        head.extend(WAITS.map(|part| format!("{} (µs)", part.words())));
+        head.extend(Part::WAITS.map(|part| format!("{} (µs)", part.words())));
         Table {
             caption: self.caption("Waits on the critical path", ", by link"),
             head,
