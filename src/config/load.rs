@@ -170,26 +170,19 @@ fn resolve_reading(
 /// Names the override behind an error that the file shows: of the topology, if that has too few NICs for a key, or of a part
 /// of the table that is wrong as a whole.
 fn explain_override(overrides: &[&Override], mut error: ConfigError) -> ConfigError {
-    let mut overrides = overrides.iter().rev();
     if (error.location.as_ref()).is_some_and(|at| is_argument(&at.source)) {
         return error;
     }
-    let of_topology = error.is_for_topology();
+    let mut overrides = overrides.iter().rev();
     let inside = format!("{}.", error.key);
-    let is_part = |set: &Override| set.place.is_none() && set.text.starts_with(&inside);
-    let means = |set: &&&Override| {
-        if of_topology {
-            sets_topology(&set.text)
-        } else {
-            is_part(set)
-        }
+    let (set, does) = if error.is_for_topology() {
+        let set = overrides.find(|set| sets_topology(&set.text));
+        (set, "sets the topology")
+    } else {
+        let set = overrides.find(|set| set.place.is_none() && set.text.starts_with(&inside));
+        (set, "changes it")
     };
-    if let Some(set) = overrides.find(means) {
-        let does = if of_topology {
-            "sets the topology"
-        } else {
-            "changes it"
-        };
+    if let Some(set) = set {
         error.problem += &format!("; {SET} {} {does}", cut(&set.text));
     }
     error

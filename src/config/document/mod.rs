@@ -319,12 +319,9 @@ fn explain_brackets(root: &DeTable<'_>, error: &mut ConfigError) {
         return;
     }
     let is_table = matches!(value_at(root, &error.key), Some(DeValue::Table(_)));
-    let is_index = |part: &&str| part.parse::<usize>().is_ok();
-    let typed_in = error.key.rsplit_once('.');
     if error.problem == PROBLEM
         && is_argument
-        && let Some((list, _)) =
-            typed_in.and_then(|(entry, _)| entry.rsplit_once('.').filter(|(_, at)| is_index(at)))
+        && let Some(list) = list_of_entry(&error.key)
     {
         error.problem = format!("the file has no list `{list}` to change; write it in the file");
         return;
@@ -344,6 +341,18 @@ fn explain_brackets(root: &DeTable<'_>, error: &mut ConfigError) {
     } else {
         "there may be several, so it is a list of tables: [{ … }]".to_owned()
     };
+}
+
+/// `LIST` of a key `LIST.INDEX.KEY`.
+fn list_of_entry(key: &str) -> Option<&str> {
+    let (entry, _) = key.rsplit_once('.')?;
+    let (list, index) = entry.rsplit_once('.')?;
+    is_index(index).then_some(list)
+}
+
+/// Whether the part of a key is the index of an entry of a list.
+fn is_index(part: &str) -> bool {
+    part.parse::<usize>().is_ok()
 }
 
 /// Says of several words in place of a value of `--vary` how they are separated.
