@@ -87,7 +87,7 @@ pub fn dumpi_set(data: &[u8]) {
     }
 }
 
-/// What the check says, if there is a trace; files without their directory.
+/// The verdict of the check, if there is a trace; its paths are relative to the directory.
 fn judge(path: &Path) -> Option<Check> {
     let set = match Set::open(path) {
         Ok(set) => set,
