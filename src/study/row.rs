@@ -10,8 +10,9 @@ use crate::replay::outcome::JobOutcome;
 use crate::results::energy::{Energy, idle_share};
 use crate::results::nic_rate::NicRate;
 use crate::results::{
-    Latency, TimeSplit, baseline_time_ps, execution_time_ps, job_baseline, last_job, latency,
-    per_slot, quotient, reference_ps, saturated, slowdown, throughput, time_split,
+    Latency, RunWarning, TimeSplit, baseline_time_ps, execution_time_ps, job_baseline, last_job,
+    latency, per_slot, quotient, reference_ps, run_warnings, saturated, slowdown, throughput,
+    time_split,
 };
 use crate::run::{Run, RunResult, Simulation, Status};
 use crate::units::Ratio;
@@ -213,6 +214,8 @@ pub struct RunRow {
     pub jobs: Vec<JobRow>,
     /// Its background flows, in the order of the experiment.
     pub background: Vec<BackgroundRow>,
+    /// The warnings about the run, in its first row.
+    pub warnings: Vec<RunWarning>,
 }
 
 /// A background flow of a run.
@@ -255,6 +258,7 @@ impl RunRow {
             record,
             jobs: Vec::new(),
             background: Vec::new(),
+            warnings: Vec::new(),
         }
     }
 
@@ -293,9 +297,14 @@ pub(super) fn rows(
                 record: record(Run::Load(at)),
                 jobs: Vec::new(),
                 background: background_rows(plan, run, status),
+                warnings: Vec::new(),
             }
         };
-        return loads.map(one).collect();
+        let mut rows: Vec<RunRow> = loads.map(one).collect();
+        if let Some(first) = rows.first_mut() {
+            first.warnings = run_warnings(plan, result);
+        }
+        return rows;
     }
     let (status, reason) = ended(&result.status(plan));
     vec![RunRow {
@@ -316,6 +325,7 @@ pub(super) fn rows(
             _ => Vec::new(),
         },
         background: background_rows(plan, &result.main, status),
+        warnings: run_warnings(plan, result),
     }]
 }
 

@@ -7,8 +7,9 @@ use super::metrics::{Metrics, SIMULATED};
 use super::row::RunRow;
 use super::written::trace_digests;
 use crate::config::{ConfigError, ParsedBase, Texts, UntilCi};
+use crate::results::RunWarning;
 use crate::run::{Control, RunError, Session};
-use crate::units::counted;
+use crate::units::{counted, human_count};
 use serde_json::Value;
 
 /// A study that was run.
@@ -39,6 +40,34 @@ impl Studied {
         let mut runs: Vec<(usize, u64)> = failed.map(|row| (row.point, row.seed)).collect();
         runs.dedup();
         runs.len()
+    }
+
+    /// Warnings about runs: one text for each subject, of the first run with it.
+    #[must_use]
+    pub fn warnings(&self) -> Vec<String> {
+        let mut found: Vec<(&RunWarning, &RunRow, usize)> = Vec::new();
+        for row in &self.rows {
+            for warning in &row.warnings {
+                let mut earlier = found.iter_mut();
+                match earlier.find(|(first, ..)| first.subject == warning.subject) {
+                    Some((_, _, runs)) => *runs += 1,
+                    None => found.push((warning, row, 1)),
+                }
+            }
+        }
+        let one = |(RunWarning { text, .. }, row, runs): (&RunWarning, &RunRow, usize)| {
+            let point = match self.grid.name(row.point) {
+                name if name.is_empty() => name,
+                name => format!("{name}, "),
+            };
+            let (runs, all, seed) = (
+                human_count(runs as u64),
+                human_count(self.runs as u64),
+                row.seed,
+            );
+            format!("in {runs} of {all} runs, the first with {point}seed = {seed}: {text}")
+        };
+        found.into_iter().map(one).collect()
     }
 
     /// Resolves all runs and their traces, in the order of the points and seeds.

@@ -273,6 +273,9 @@ pub(super) fn execute(study: Study, options: &Options) -> Result<(), CliError> {
         shown.finish();
     }
     let studied = studied.map_err(bad_run)?;
+    for warning in studied.warnings() {
+        tell(format_args!("warning: {warning}"));
+    }
     let kept = out.as_ref().zip(text.as_deref());
     let printed = deliver(&studied, kept, &mut session, options)?;
     if let (Some(_), Some(out), Some(_)) = (&cluster, &out, signal::first()) {

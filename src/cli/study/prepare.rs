@@ -29,7 +29,7 @@ pub(super) fn prepare(
         let (plan, digests) = (&first.plan, session.digests(&first.plan));
         repeat::tell_of_changes(origin, &digests, &plan.written.dir, &plan.files);
     }
-    warnings::tell_of_settings(prepared.iter().map(|run| &run.plan.experiment));
-    warnings::tell_of_traces(&trace_digests(&prepared, session));
+    let experiments = prepared.iter().map(|run| &run.plan.experiment);
+    warnings::tell_before(experiments, &trace_digests(&prepared, session), None);
     Ok(prepared)
 }

@@ -9,7 +9,7 @@ use crate::replay::GapsSkipped as Skipped;
 use crate::replay::background::BackgroundOutcome;
 use crate::results::latency::{Latency, latency};
 use crate::results::measures::per_slot;
-use crate::results::silent_flows;
+use crate::results::silent_flows::silent_flows;
 use crate::run::{RunResult, Saturation as Seen, Simulation};
 use schemars::JsonSchema;
 use serde::Serialize;
