@@ -3,7 +3,7 @@
 use crate::data::{Data, Reading};
 use crate::grid::name;
 use crate::interference::{self, Studies};
-use crate::row::{Row, Verdict, readings};
+use crate::row::{Outcome, Row, Verdict, readings};
 use crate::{latencies, loads, opasim, rows};
 use anyhow::{Context, Result};
 use std::fmt::Write as _;
@@ -105,9 +105,8 @@ fn verdicts(groups: &[Group], data: &Data) -> String {
     let mut text = String::from("| row | published | obtained | seeds | |\n");
     text += "|---|---|---|---|---|\n";
     for row in groups.iter().flat_map(|group| &group.rows) {
-        let (verdict, seeds) = (row.verdict(data), row.seeds(data));
         let outcome = row.outcome(data, Reading::CHOSEN);
-        let Some(((verdict, seeds), outcome)) = verdict.zip(seeds).zip(outcome) else {
+        let Some((verdict, outcome)) = row.verdict(data).zip(outcome) else {
             continue;
         };
         let Row {
@@ -115,7 +114,9 @@ fn verdicts(groups: &[Group], data: &Data) -> String {
             published,
             ..
         } = row;
-        let obtained = outcome.obtained;
+        let Outcome {
+            obtained, seeds, ..
+        } = outcome;
         let _ = writeln!(
             text,
             "| {statement} | {published} | {obtained} | {seeds} | {verdict} |"

@@ -1,7 +1,7 @@
 //! A published sentence or number, and the verdict on it.
 
 use crate::data::{Asked, Cell, Data, Reading};
-use crate::grid::{Allocator, Packets, name};
+use crate::grid::{Allocator, Packets};
 use std::fmt::{self, Display};
 
 /// The outcome of a row in a reading.
@@ -110,21 +110,6 @@ impl Row {
             Verdict::WithReading
         } else {
             Verdict::Predicted
-        })
-    }
-
-    /// The seeds of the chosen reading, and of the reading with fewest if the verdict rests on all.
-    pub fn seeds(&self, data: &Data) -> Option<String> {
-        let seeds = |reading| Some(self.outcome(data, reading)?.seeds);
-        let chosen = seeds(Reading::CHOSEN)?;
-        let all = readings().filter_map(|of| Some((seeds(of)?, name(of.allocator))));
-        Some(match all.min() {
-            Some((fewest, allocator))
-                if fewest < chosen && self.verdict(data) == Some(Verdict::Met) =>
-            {
-                format!("{chosen}; {allocator} {fewest}")
-            }
-            _ => chosen.to_string(),
         })
     }
 }
