@@ -11,7 +11,7 @@ use crate::units::human_time;
 use flitwise_base::quote::quoted;
 use std::collections::BTreeSet;
 
-/// The subject of a warning; numbers are those of the experiment.
+/// The subject of a warning, by its number in the experiment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Subject {

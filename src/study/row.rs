@@ -281,52 +281,44 @@ pub(super) fn rows(
         found.map_or_else(String::new, |(_, id)| id.clone())
     };
     let metrics = Metrics::of(plan);
-    if let Some(measure) = &plan.experiment.measure {
-        let loads = measure.loads.iter().zip(&result.curve).enumerate();
-        let one = |(at, (load, run)): (usize, (&Ratio, &Simulation))| {
-            let (status, reason) = ended(&run.status);
-            RunRow {
-                point,
-                seed,
-                load: Some(load.to_string()),
-                values: numbers(status, metrics, || Simulated::of_load(plan, run).values()),
-                metrics,
-                status,
-                reason,
-                draw: draw(plan, &run.jobs),
-                record: record(Run::Load(at)),
-                jobs: Vec::new(),
-                background: background_rows(plan, run, status),
-                warnings: Vec::new(),
-            }
-        };
-        let mut rows: Vec<RunRow> = loads.map(one).collect();
-        if let Some(first) = rows.first_mut() {
-            first.warnings = run_warnings(plan, result);
-        }
-        return rows;
-    }
-    let (status, reason) = ended(&result.status(plan));
-    vec![RunRow {
+    let row = |(part, run): (Run, &Simulation), (status, reason), values: &dyn Fn() -> _| RunRow {
         point,
         seed,
         load: None,
-        values: numbers(status, metrics, || match &result.main.congestion {
-            Some(figures) => Analysed::from(figures).values(),
-            None => Simulated::of_jobs(plan, result).values(),
-        }),
+        values: numbers(status, metrics, values),
         metrics,
         status,
         reason,
-        draw: draw(plan, &result.main.jobs),
-        record: record(Run::Experiment),
-        jobs: match status {
-            RowStatus::Complete => job_rows(plan, result),
-            _ => Vec::new(),
-        },
-        background: background_rows(plan, &result.main, status),
-        warnings: run_warnings(plan, result),
-    }]
+        draw: draw(plan, &run.jobs),
+        record: record(part),
+        jobs: Vec::new(),
+        background: background_rows(plan, run, status),
+        warnings: Vec::new(),
+    };
+    let mut rows: Vec<RunRow> = if let Some(measure) = &plan.experiment.measure {
+        let loads = measure.loads.iter().zip(&result.curve).enumerate();
+        let of_load = |(at, (load, run)): (usize, (&Ratio, &Simulation))| RunRow {
+            load: Some(load.to_string()),
+            ..row((Run::Load(at), run), ended(&run.status), &|| {
+                Simulated::of_load(plan, run).values()
+            })
+        };
+        loads.map(of_load).collect()
+    } else {
+        let end = ended(&result.status(plan));
+        let values = || match &result.main.congestion {
+            Some(figures) => Analysed::from(figures).values(),
+            None => Simulated::of_jobs(plan, result).values(),
+        };
+        vec![RunRow {
+            jobs: job_rows(plan, result, end.0),
+            ..row((Run::Experiment, &result.main), end, &values)
+        }]
+    };
+    if let Some(first) = rows.first_mut() {
+        first.warnings = run_warnings(plan, result);
+    }
+    rows
 }
 
 fn ended(status: &Status) -> (RowStatus, String) {
@@ -440,7 +432,10 @@ fn together<'a>(plan: &Plan, all: impl IntoIterator<Item = &'a stats::Latency>) 
     latency(&together, plan.experiment.fabric.units.tick)
 }
 
-fn job_rows(plan: &Plan, result: &RunResult) -> Vec<JobRow> {
+fn job_rows(plan: &Plan, result: &RunResult, status: RowStatus) -> Vec<JobRow> {
+    if status != RowStatus::Complete {
+        return Vec::new();
+    }
     let tick = plan.experiment.fabric.units.tick;
     let one = |(at, outcome): (usize, &Option<JobOutcome>)| {
         let outcome = outcome.as_ref()?;
