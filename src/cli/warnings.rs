@@ -12,14 +12,14 @@ use std::collections::HashSet;
 
 /// Reports all of them on standard error.
 pub(super) fn tell_all(plan: &Plan, result: &RunResult) {
-    tell_before([&plan.experiment], &result.traces, Some(result));
+    tell_of_experiments([&plan.experiment], &result.traces, Some(result));
     for warning in run_warnings(plan, result) {
         tell(format_args!("warning: {}", warning.text));
     }
 }
 
-/// Reports the warnings about some experiments and their traces, each once. `result` is known after a run.
-pub(super) fn tell_before<'a>(
+/// Reports the warnings about some experiments and their traces, each once; after a run with its `result`.
+pub(super) fn tell_of_experiments<'a>(
     experiments: impl IntoIterator<Item = &'a Experiment>,
     traces: &[TraceDigest],
     result: Option<&RunResult>,
@@ -39,9 +39,8 @@ pub(super) fn tell_before<'a>(
 fn tell_each_once(texts: Vec<String>) {
     let mut told = HashSet::new();
     for text in texts {
-        if !told.contains(&text) {
+        if told.insert(text.clone()) {
             tell(format_args!("warning: {text}"));
-            told.insert(text);
         }
     }
 }

@@ -46,11 +46,15 @@ pub fn run_warnings(plan: &Plan, result: &RunResult) -> Vec<RunWarning> {
     all
 }
 
+/// The jobs of the experiment that have an outcome, with their numbers.
+fn outcomes(result: &RunResult) -> impl Iterator<Item = (usize, &JobOutcome)> {
+    let jobs = result.main.jobs.iter().enumerate();
+    jobs.filter_map(|(at, outcome)| Some((at, outcome.as_ref()?)))
+}
+
 /// Jobs that repeat until the others end and did not end once.
 fn unfinished_jobs(plan: &Plan, result: &RunResult) -> Vec<RunWarning> {
-    let outcomes = result.main.jobs.iter().enumerate();
-    let outcomes = outcomes.filter_map(|(at, outcome)| Some((at, outcome.as_ref()?)));
-    let unfinished = outcomes.filter(|(_, outcome)| outcome.endless && !outcome.complete);
+    let unfinished = outcomes(result).filter(|(_, outcome)| outcome.endless && !outcome.complete);
     let one = |(at, outcome): (usize, &JobOutcome)| {
         let alone = job_baseline(plan, result, at).map_or_else(
             || "run it alone to see what it needs".to_owned(),
@@ -79,8 +83,6 @@ fn shared_nics(plan: &Plan, result: &RunResult) -> Vec<RunWarning> {
             _ => None,
         })
         .collect();
-    let outcomes = result.main.jobs.iter().enumerate();
-    let outcomes = outcomes.filter_map(|(at, outcome)| Some((at, outcome.as_ref()?)));
     let one = |(at, outcome): (usize, &JobOutcome)| {
         let ranks = outcome.nics.iter().enumerate();
         let mut shared = ranks.filter(|(_, nic)| senders.contains(nic));
@@ -100,5 +102,5 @@ fn shared_nics(plan: &Plan, result: &RunResult) -> Vec<RunWarning> {
             ),
         })
     };
-    outcomes.filter_map(one).collect()
+    outcomes(result).filter_map(one).collect()
 }

@@ -273,9 +273,6 @@ pub(super) fn execute(study: Study, options: &Options) -> Result<(), CliError> {
         shown.finish();
     }
     let studied = studied.map_err(bad_run)?;
-    for warning in studied.warnings() {
-        tell(format_args!("warning: {warning}"));
-    }
     let kept = out.as_ref().zip(text.as_deref());
     let printed = deliver(&studied, kept, &mut session, options)?;
     if let (Some(_), Some(out), Some(_)) = (&cluster, &out, signal::first()) {
@@ -318,13 +315,16 @@ fn print_plan(
     print(&plan::text(grid, &plan, measured, threads))
 }
 
-/// Prints the tables, and writes them if they have a directory. Returns the result of printing.
+/// Prints the warnings and the tables, and writes the tables if they have a directory. Returns the result of printing.
 fn deliver(
     studied: &Studied,
     out: Option<(&StudyDir, &str)>,
     session: &mut Session,
     options: &Options,
 ) -> Result<Result<(), CliError>, CliError> {
+    for warning in studied.warnings() {
+        tell(format_args!("warning: {warning}"));
+    }
     let written = out.map_or(Ok(()), |(out, text)| write(out, text, studied, session));
     let printed = match (options.json, options.quiet) {
         (true, _) => print(&json_lines(studied)),

@@ -30,6 +30,6 @@ pub(super) fn prepare(
         repeat::tell_of_changes(origin, &digests, &plan.written.dir, &plan.files);
     }
     let experiments = prepared.iter().map(|run| &run.plan.experiment);
-    warnings::tell_before(experiments, &trace_digests(&prepared, session), None);
+    warnings::tell_of_experiments(experiments, &trace_digests(&prepared, session), None);
     Ok(prepared)
 }
