@@ -94,7 +94,7 @@ impl QueuePairs {
     /// The queue that belongs to the queue pair of `nic` with this key.
     #[inline]
     pub(in crate::engine) fn queue(&self, nic: NicId, key: u32) -> AppQueue {
-        let (dst, sl) = self.dst_and_sl(key);
+        let (dst, sl) = self.dst_and_sl(nic, key);
         AppQueue {
             nic,
             sl,
@@ -102,15 +102,34 @@ impl QueuePairs {
         }
     }
 
-    /// Receiving NIC and service level of the queue pairs with this key.
+    /// The key of the queue pair of `nic` to `dst`: queue pairs are ordered by it. The NICs begin with the one behind
+    /// themselves, or a burst would fall upon the same destination.
     #[inline]
-    pub(in crate::engine) fn dst_and_sl(&self, key: u32) -> (NicId, u8) {
-        let (mut dst, mut sl) = (key, 0);
+    fn key(&self, nic: NicId, dst: NicId, sl: u8) -> u32 {
+        let (own, dst) = (nic.get() + 1, dst.get());
+        let distance = if dst >= own {
+            dst - own
+        } else {
+            dst + self.nics - own
+        };
+        u32::from(sl) * self.nics + distance
+    }
+
+    /// Receiving NIC and service level of the queue pair of `nic` with this key.
+    #[inline]
+    pub(in crate::engine) fn dst_and_sl(&self, nic: NicId, key: u32) -> (NicId, u8) {
+        let (mut distance, mut sl) = (key, 0);
         // Most fabrics have one service level, and few have many: cheaper than a division.
-        while dst >= self.nics {
-            dst -= self.nics;
+        while distance >= self.nics {
+            distance -= self.nics;
             sl += 1;
         }
+        let dst = nic.get() + 1 + distance;
+        let dst = if dst >= self.nics {
+            dst - self.nics
+        } else {
+            dst
+        };
         (NicId::new(dst), sl)
     }
 
@@ -151,7 +170,7 @@ impl QueuePairs {
         flow: impl FnOnce() -> FlowId,
     ) -> bool {
         let nic = message.src;
-        let key = u32::from(message.sl) * self.nics + message.dst.get();
+        let key = self.key(nic, message.dst, message.sl);
         let waiting = &mut self.waiting[nic.index() * self.groups + group];
         if let Some(place) = waiting.find(key) {
             let pair = waiting.at_mut(place);

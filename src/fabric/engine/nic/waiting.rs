@@ -41,7 +41,7 @@ impl WaitingPair {
         }
     }
 
-    /// sl · NICs + dst: the order of the queue pairs of a NIC.
+    /// The order of the queue pairs of a NIC.
     #[inline]
     pub(in crate::engine) fn key(&self) -> u32 {
         self.place & ((1 << KEY_BITS) - 1)
@@ -150,13 +150,12 @@ impl Waiting {
     /// The place of the first queue pair from `key` on, perhaps behind the last one of a chunk.
     #[inline]
     fn place_of(&self, key: u32) -> Place {
+        // They are usually served in turns.
+        if self.first.front().is_none_or(|first| first.key() >= key) {
+            return Place::default();
+        }
         let chunk = self.rest.partition_point(|chunk| chunk.from <= key);
-        let pairs = self.pairs(chunk);
-        let at = match pairs.front() {
-            // They are usually served in turns.
-            Some(first) if first.key() < key => pairs.partition_point(|pair| pair.key() < key),
-            _ => 0,
-        };
+        let at = self.pairs(chunk).partition_point(|pair| pair.key() < key);
         Place {
             chunk: chunk as u32,
             at: at as u32,

@@ -335,7 +335,7 @@ impl<V: Variant> Fabric<V> {
         let (packet, last) = messages.next_packet(self.nics.queue_pairs.first(pair, messages));
         let length = Length::of(packet);
         let (message, index) = self.cut_packet((nic, vl, place), last);
-        let (dst, sl) = self.nics.queue_pairs.dst_and_sl(pair.key());
+        let (dst, sl) = self.nics.queue_pairs.dst_and_sl(nic, pair.key());
         self.nics.state[nic].pointers[vl] = pair.key() + 1;
         self.nics
             .arbiters

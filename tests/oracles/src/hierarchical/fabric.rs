@@ -58,12 +58,13 @@ impl<'s> Fabric<'s> {
             let latency = flight(spec, (from, to));
             Link::new(spec, (from, to), latency)
         };
-        let nic = |&(up, down): &(usize, usize)| Nic::new(spec, up, down);
         let count = wiring.ports.len();
         Self {
             spec,
             wiring,
-            nics: wiring.nic_links.iter().map(nic).collect(),
+            nics: (0..wiring.homes.len())
+                .map(|id| Nic::new(spec, wiring, id))
+                .collect(),
             switches: (0..count).map(|id| Switch::new(spec, wiring, id)).collect(),
             links: wiring.links.iter().map(link).collect(),
             packets: Vec::new(),

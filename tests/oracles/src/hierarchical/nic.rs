@@ -6,6 +6,7 @@ use super::sender::Sender;
 use super::switch_of;
 use crate::congestion::{FlowKey, Flows};
 use crate::sizes::completes_credit;
+use crate::wiring::Wiring;
 use flitwise_base::units::Ratio;
 use flitwise_fabric::spec::{FabricSpec, Tick};
 use std::collections::{BTreeMap, VecDeque};
@@ -13,8 +14,11 @@ use std::collections::{BTreeMap, VecDeque};
 /// One NIC.
 #[derive(Debug, Clone)]
 pub struct Nic<'s> {
-    /// Application queues: packets that have not left the host. One per SL (as destination
-    /// 0), with congestion control one per SL and destination.
+    /// Its number, and how many there are.
+    id: u32,
+    nics: u32,
+    /// Application queues: packets that have not left the host. One per SL (as 0), with congestion control one per SL
+    /// and number of NICs between this one and the destination.
     waiting: BTreeMap<(u8, u32), VecDeque<PacketId>>,
     /// Queue at which the next packet for the send queue is looked for.
     pointer: (u8, u32),
@@ -36,9 +40,12 @@ pub struct Nic<'s> {
 }
 
 impl<'s> Nic<'s> {
-    pub fn new(spec: &'s FabricSpec, leaving: usize, arriving: usize) -> Self {
+    pub fn new(spec: &'s FabricSpec, wiring: &Wiring, id: usize) -> Self {
+        let (leaving, arriving) = wiring.nic_links[id];
         let buffers = &switch_of(spec).buffers;
         Self {
+            id: id as u32,
+            nics: wiring.homes.len() as u32,
             waiting: BTreeMap::new(),
             pointer: (0, 0),
             sender: Sender::new(spec, &buffers.nic_queue, 0, &buffers.input, Some(leaving)),
@@ -53,8 +60,9 @@ impl<'s> Nic<'s> {
     }
 
     fn queue(&mut self, sl: u8, dst: u32) -> &mut VecDeque<PacketId> {
-        let dst = if self.controlled { dst } else { 0 };
-        self.waiting.entry((sl, dst)).or_default()
+        let between = (dst + self.nics - self.id - 1) % self.nics;
+        let between = if self.controlled { between } else { 0 };
+        self.waiting.entry((sl, between)).or_default()
     }
 
     /// Phase 3: a packet joins its application queue.

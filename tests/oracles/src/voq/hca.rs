@@ -12,22 +12,26 @@ use crate::wiring::Wiring;
 use flitwise_fabric::spec::{FabricSpec, Tick, Voq};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+/// A queue pair of an HCA: its SL, and the NICs between the HCA and its destination.
+type QueuePair = (u8, u32);
+
 /// One HCA.
 #[derive(Debug, Clone)]
 pub struct Hca<'s> {
     spec: &'s FabricSpec,
     voq: &'s Voq,
+    id: u32,
     /// NICs of the fabric.
     nics: u32,
     /// The links that leave and arrive here.
     pub leaving: usize,
     pub arriving: usize,
-    /// Send queues by (SL, destination).
-    send: BTreeMap<(u8, u32), VecDeque<PacketId>>,
+    /// Send queues by queue pair.
+    send: BTreeMap<QueuePair, VecDeque<PacketId>>,
     engine: Server,
     arbiter: Arbiter,
     /// Queue pair from which each VL is served.
-    pointers: Vec<(u8, u32)>,
+    pointers: Vec<QueuePair>,
     pub cnps: VecDeque<PacketId>,
     pub acks: VecDeque<PacketId>,
     pub flows: Option<Flows<'s>>,
@@ -59,6 +63,7 @@ impl<'s> Hca<'s> {
         Self {
             spec,
             voq,
+            id: id as u32,
             nics: wiring.homes.len() as u32,
             leaving,
             arriving,
@@ -80,8 +85,11 @@ impl<'s> Hca<'s> {
 
     /// Phase 3: a packet joins its send queue.
     pub fn enqueue(&mut self, id: PacketId, packet: &Packet) {
-        let queue = self.send.entry((packet.sl, packet.dst)).or_default();
-        queue.push_back(id);
+        let qp = (
+            packet.sl,
+            (packet.dst + self.nics - self.id - 1) % self.nics,
+        );
+        self.send.entry(qp).or_default().push_back(id);
     }
 
     /// Phase 1: a flit of a data packet arrives.
@@ -127,7 +135,7 @@ impl<'s> Hca<'s> {
         if !self.engine.is_free(now) {
             return None;
         }
-        let heads: BTreeMap<(u8, u32), PacketId> = self
+        let heads: BTreeMap<QueuePair, PacketId> = self
             .send
             .iter()
             .filter_map(|(&qp, queue)| Some((qp, *queue.front()?)))
@@ -136,14 +144,10 @@ impl<'s> Hca<'s> {
         if !heads.is_empty() && !heads.values().any(|&id| has_credits(link, id)) {
             link.counts.credit_wait += 1;
         }
-        let held = |(sl, dst): (u8, u32)| {
-            let flows = self.flows.as_ref();
-            flows.is_some_and(|flows| flows.holds(now, flows.key(sl, dst)))
-        };
         let eligible: BTreeMap<_, _> = heads
             .into_iter()
             .filter(|&(qp, id)| {
-                has_credits(link, id) && link.has_room(packets[id].credits) && !held(qp)
+                has_credits(link, id) && link.has_room(packets[id].credits) && !self.holds(now, qp)
             })
             .collect();
         let candidates: Vec<bool> = (0..self.pointers.len())
@@ -184,7 +188,7 @@ impl<'s> Hca<'s> {
             link.store(packet.available[index as usize], flit);
         }
         if let Some(flows) = &mut self.flows {
-            let key = flows.key(qp.0, qp.1);
+            let key = flows.key(packet.sl, packet.dst);
             self.ccti_of_sent.push(flows.ccti(key));
             flows.sent(key, self.engine.end(), packet.bytes);
         } else {
@@ -193,10 +197,21 @@ impl<'s> Hca<'s> {
         Some(id)
     }
 
-    /// Queue pairs whose send queue has run empty since the last call.
+    /// The destination of a queue pair.
+    fn dst(&self, qp: QueuePair) -> u32 {
+        (self.id + 1 + qp.1) % self.nics
+    }
+
+    /// Whether congestion control holds the packets of a queue pair.
+    fn holds(&self, now: Tick, qp: QueuePair) -> bool {
+        let flows = self.flows.as_ref();
+        flows.is_some_and(|flows| flows.holds(now, flows.key(qp.0, self.dst(qp))))
+    }
+
+    /// Queue pairs, as (SL, destination), whose send queue has run empty since the last call.
     pub fn emptied(&mut self) -> Vec<(u8, u32)> {
         let empty = self.send.iter().filter(|(_, queue)| queue.is_empty());
-        let empty: Vec<_> = empty.map(|(&qp, _)| qp).collect();
+        let empty: Vec<_> = empty.map(|(&qp, _)| (qp.0, self.dst(qp))).collect();
         self.send.retain(|_, queue| !queue.is_empty());
         empty
     }
@@ -255,9 +270,7 @@ impl<'s> Hca<'s> {
 
     /// Whether congestion control holds a packet.
     pub fn holds_something(&self, now: Tick) -> bool {
-        self.flows.as_ref().is_some_and(|flows| {
-            let mut waiting = self.send.iter().filter(|(_, queue)| !queue.is_empty());
-            waiting.any(|(&(sl, dst), _)| flows.holds(now, flows.key(sl, dst)))
-        })
+        let mut waiting = self.send.iter().filter(|(_, queue)| !queue.is_empty());
+        waiting.any(|(&qp, _)| self.holds(now, qp))
     }
 }

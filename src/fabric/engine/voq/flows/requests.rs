@@ -171,7 +171,7 @@ impl<V: Variant> Fabric<V> {
         let mut turn = self.nics.queue_pairs.waiting(nic, vl).turn(pointer);
         while let Some(place) = turn.next(self.nics.queue_pairs.waiting(nic, vl)) {
             let pair = self.nics.queue_pairs.waiting(nic, vl).at(place);
-            let (dst, _) = self.nics.queue_pairs.dst_and_sl(pair.key());
+            let (dst, _) = self.nics.queue_pairs.dst_and_sl(nic, pair.key());
             let (flow, control) = (Flow::new(vl as u8, dst), pair.flow);
             let needs = pair.credits;
             let credits = self.credits_of(output, flow, needs);
