@@ -1,6 +1,6 @@
 //! The fabric as a [block](crate::engine::blocks) of a larger one: what crosses a cut link, and how soon.
 
-use super::credit_returns::CreditReturn;
+use super::credit_return::CreditReturn;
 use super::flows::{self, Flow};
 use super::mail::{Arrival, Credits};
 use super::{Event, Fabric};

@@ -10,175 +10,10 @@
 //! credit return yields nothing before the end of the one before it. The earlier one stays in
 //! the queue until its end is past, so the queue alone keeps this order.
 
-use super::rate::Rate;
-use super::schedule::{Lines, Schedule};
-use crate::engine::bits::Divisor;
+use super::credit_return::{CreditReturn, DrainRates};
 use crate::engine::variant::Variant;
 use crate::spec::Tick;
-use flitwise_base::units::Ratio;
 use std::collections::VecDeque;
-
-/// The rates at which packets leave buffers, which all credit returns share.
-#[derive(Debug)]
-pub(super) struct DrainRates {
-    /// Rates of links, send engines and sinks, by their index.
-    pub rates: Vec<Rate>,
-    pub flits_per_credit: Divisor,
-    pub crossbar: Crossbar,
-}
-
-/// The rate of the crossbar: in which ticks the flits of a packet cross.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Crossbar {
-    /// `flits` cross in `ticks` ticks; the fraction is reduced.
-    flits: u64,
-    ticks: u64,
-    /// The same rate, exact to the byte.
-    pub rate: Rate,
-}
-
-impl Crossbar {
-    /// A crossbar of `rate` flits per tick.
-    pub(super) fn new(rate: Ratio, flit_bytes: u32) -> Self {
-        Self {
-            flits: rate.num().max(1),
-            ticks: rate.den(),
-            rate: Rate::new(rate, flit_bytes),
-        }
-    }
-
-    /// Ticks between the crossing of the header and the crossing of flit `i`, if flit `i` is
-    /// available in time.
-    #[inline]
-    pub(super) fn flit(self, i: u32) -> Tick {
-        let ticks = u64::from(i) * self.ticks;
-        if self.flits == 1 {
-            ticks
-        } else {
-            ticks / self.flits
-        }
-    }
-
-    /// Flits that can cross in the first `ticks` ticks.
-    fn flits_in(self, ticks: Tick) -> u64 {
-        ticks.saturating_mul(self.flits).div_ceil(self.ticks)
-    }
-}
-
-/// The credits of a packet that leaves a buffer. All ticks are shifted to when the sender may use
-/// the credits: later than the flits leave, by the ticks that a credit takes to the sender.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct CreditReturn<V: Variant> {
-    /// Tick in which the header leaves.
-    first: Tick,
-    /// Ticks from there to the last credit. `layout::check_limits` keeps them within 32 bits.
-    span: u32,
-    pub credits: u16,
-    /// VL of the buffer; 0 for buffers that count without regard to VLs.
-    vl: u8,
-    /// The crossbar takes the flits: flit i leaves [`Crossbar::flit`] after `first`, or when it is
-    /// available. Else a link or a sink takes them.
-    crosses: bool,
-    /// From which tick each flit is available to the crossbar, or leaves by the link or sink.
-    lines: Lines<V>,
-}
-
-/// Fills the unused entries of a queue.
-impl<V: Variant> Default for CreditReturn<V> {
-    fn default() -> Self {
-        Self {
-            first: 0,
-            span: 0,
-            credits: 0,
-            vl: 0,
-            crosses: false,
-            lines: Lines::default(),
-        }
-    }
-}
-
-impl<V: Variant> CreditReturn<V> {
-    /// A link or a sink takes the flits in the ticks of `leaves`.
-    #[inline(always)]
-    pub(super) fn leaving(leaves: &Schedule<V>, credits: u16, vl: u8) -> Self {
-        // A line may begin behind the only flit of a packet, which is short.
-        let first = leaves.header().min(leaves.tail());
-        Self {
-            first,
-            span: (leaves.tail() - first) as u32,
-            credits,
-            vl,
-            crosses: false,
-            lines: leaves.lines(),
-        }
-    }
-
-    /// The crossbar takes the flits from tick `start` on, when they are available. It takes the
-    /// last one in tick `end`.
-    #[inline(always)]
-    pub(super) fn crossing(
-        start: Tick,
-        end: Tick,
-        available: &Schedule<V>,
-        credits: u16,
-        vl: u8,
-    ) -> Self {
-        // Without lines the flits come at the rate of the crossbar: the later header decides.
-        let first = if V::IS_PLAIN {
-            start.max(available.header())
-        } else {
-            start
-        };
-        Self {
-            first,
-            span: (end - first) as u32,
-            credits,
-            vl,
-            crosses: !V::IS_PLAIN,
-            lines: available.lines(),
-        }
-    }
-
-    /// Tick of the last credit.
-    #[inline]
-    pub(super) fn end(&self) -> Tick {
-        self.first + Tick::from(self.span)
-    }
-
-    /// Tick of credit `c`, counted from 0.
-    #[inline]
-    pub(super) fn credit_tick(&self, drain: &DrainRates, c: u32) -> Tick {
-        if c + 1 >= u32::from(self.credits) {
-            return self.end();
-        }
-        let last_flit = (c + 1) * drain.flits_per_credit.value() - 1;
-        let leaves = self.lines.tick_of(self.first, &drain.rates, last_flit);
-        if self.crosses {
-            leaves.max(self.first + drain.crossbar.flit(last_flit))
-        } else {
-            leaves
-        }
-    }
-
-    /// Credits that are back by tick `now`, including credits already applied.
-    pub(super) fn credits_by(&self, drain: &DrainRates, now: Tick) -> u32 {
-        if now >= self.end() {
-            return self.credits.into();
-        }
-        if now < self.first {
-            return 0;
-        }
-        // Not all flits have left, so the last credit, which may be a part of one, is not back.
-        let rest = u32::from(self.credits) - 1;
-        let mut flits = rest * drain.flits_per_credit.value();
-        if self.crosses {
-            let crossed = drain.crossbar.flits_in(now - self.first + 1);
-            flits = flits.min(u32::try_from(crossed).unwrap_or(flits));
-        }
-        let flits = self.lines.flits_by(self.first, &drain.rates, now, flits);
-        drain.flits_per_credit.floor(flits)
-    }
-}
 
 /// Entries of a queue that lie beside its counters. Most buffers need two; more go elsewhere.
 const SHORT: usize = 3;
@@ -248,7 +83,7 @@ impl<V: Variant> CreditReturns<V> {
     #[inline(always)]
     pub(super) fn push(
         &mut self,
-        mut credit_return: CreditReturn<V>,
+        credit_return: CreditReturn<V>,
         now: Tick,
         mut add: impl FnMut(u8, u16),
     ) -> Tick {
@@ -258,19 +93,22 @@ impl<V: Variant> CreditReturns<V> {
             self.remove_first(&mut add);
         }
         let mut count = usize::from(self.count);
-        let after = match count.checked_sub(1) {
-            Some(last) => self.short[last.min(SHORT - 1)].end(),
-            None => 0,
-        };
+        let (mut after, mut end) = (0, credit_return.end());
+        if let Some(last) = count.checked_sub(1) {
+            let last = &mut self.short[last.min(SHORT - 1)];
+            after = last.end();
+            end = end.max(after);
+            if let Some(both) = last.with(&credit_return, end) {
+                *last = both;
+                return after;
+            }
+        }
         if count == SHORT {
             self.make_room(now, add);
             count = usize::from(self.count);
         }
-        if after > credit_return.end() {
-            credit_return.span = (after - credit_return.first) as u32;
-        }
         if let Some(entry) = self.short.get_mut(count) {
-            *entry = credit_return;
+            *entry = credit_return.ending(end);
             self.count += 1;
         }
         after
@@ -379,8 +217,12 @@ impl<V: Variant> CreditReturns<V> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::bits::Divisor;
     use crate::engine::variant::Plain;
-    use crate::engine::voq::rate::{Length, SubTick};
+    use crate::engine::voq::credit_return::Crossbar;
+    use crate::engine::voq::rate::{Length, Rate, SubTick};
+    use crate::engine::voq::schedule::Schedule;
+    use flitwise_base::units::Ratio;
     use proptest::prelude::*;
 
     proptest! {

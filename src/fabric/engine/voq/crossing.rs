@@ -6,7 +6,8 @@
 //! are granted.
 
 use super::arbiter::Pick;
-use super::credit_returns::{CreditReturn, CreditReturns, DrainRates};
+use super::credit_return::{CreditReturn, DrainRates};
+use super::credit_returns::CreditReturns;
 use super::flows::Flow;
 use super::packet::{Origin, Packet, Purpose};
 use super::ports::{InPort, Pointer};

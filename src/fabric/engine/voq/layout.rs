@@ -5,7 +5,7 @@
 //! switches. *Outputs* are the sending ends of links: output `port` is a switch port, output
 //! `ports + nic` is a NIC. The types of these numbers are in [`ids`](crate::engine::ids).
 
-use super::credit_returns::DrainRates;
+use super::credit_return::DrainRates;
 use super::rate::{MAX_PARTS, Rate};
 use crate::engine::congestion::ByteRates;
 use crate::engine::variant::{Any, Variant};

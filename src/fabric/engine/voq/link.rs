@@ -5,7 +5,8 @@
 //! arrive; the receiver hands returned credits to the link, which says whether the sender must be
 //! woken, and when. `credit_returns` has the ticks in which credits return.
 
-use super::credit_returns::{CreditReturn, CreditReturns, DrainRates};
+use super::credit_return::{CreditReturn, DrainRates};
+use super::credit_returns::CreditReturns;
 use super::ports::{InPort, Pointer, Port, Ports};
 use super::state::{Output, OutputVl};
 use crate::engine::ids::OutputId;

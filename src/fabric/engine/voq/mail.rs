@@ -1,6 +1,6 @@
 //! Mail between [blocks](crate::engine::blocks): what crosses a cut link.
 
-use super::credit_returns::CreditReturn;
+use super::credit_return::CreditReturn;
 use super::packet::{Origin, Packet};
 use crate::engine::ids::OutputId;
 use crate::engine::next_hop::Progress;

@@ -23,6 +23,7 @@
 mod arbiter;
 mod arrival;
 mod block;
+mod credit_return;
 mod credit_returns;
 mod crossbar;
 mod crossing;
@@ -48,7 +49,8 @@ mod statistics;
 mod switches;
 
 pub(super) use self::block::lookahead;
-use self::credit_returns::{CreditReturns, Crossbar, DrainRates};
+use self::credit_return::{Crossbar, DrainRates};
+use self::credit_returns::CreditReturns;
 use self::deadlock::Holders;
 use self::layout::Rates;
 use self::link::Links;

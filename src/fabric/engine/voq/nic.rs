@@ -6,7 +6,7 @@
 //! sink is in `crossing`.
 
 use super::arbiter::Pick;
-use super::credit_returns::CreditReturn;
+use super::credit_return::CreditReturn;
 use super::flows::Flow;
 use super::packet::{Origin, Packet, Purpose};
 use super::power::waiting_bytes;

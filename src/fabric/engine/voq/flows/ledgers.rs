@@ -8,7 +8,7 @@
 use super::table::{Flow, FlowTable};
 use crate::engine::ids::OutputId;
 use crate::engine::variant::Variant;
-use crate::engine::voq::credit_returns::{CreditReturn, DrainRates};
+use crate::engine::voq::credit_return::{CreditReturn, DrainRates};
 use crate::spec::Tick;
 use std::collections::VecDeque;
 

@@ -18,7 +18,7 @@ pub(super) use self::state::Flows;
 pub(super) use self::table::{Flow, FlowTable};
 
 use self::stops::Notice;
-use super::credit_returns::{CreditReturn, DrainRates};
+use super::credit_return::{CreditReturn, DrainRates};
 use super::link::Links;
 use super::{Event, Fabric};
 use crate::engine::bits::push_quickly;
