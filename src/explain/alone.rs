@@ -68,6 +68,13 @@ impl Workload for Load<'_, '_> {
         }
     }
 
+    fn has_more(&self) -> bool {
+        match self {
+            Self::Replay(replay, _) => replay.has_more(),
+            Self::Lone(_) => false,
+        }
+    }
+
     fn replenish(&mut self, now: Tick, queue: AppQueue) -> Option<Message> {
         let message = self.workload().replenish(now, queue);
         if let Some(message) = &message {

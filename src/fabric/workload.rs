@@ -118,6 +118,12 @@ pub trait Workload {
     /// is the order in which they enter the application queues.
     fn act(&mut self, now: Tick, out: &mut Vec<Message>);
 
+    /// Whether [`act`](Workload::act) has more messages for this tick, and must be called again: so a workload hands over
+    /// millions of them without a list of all.
+    fn has_more(&self) -> bool {
+        false
+    }
+
     /// Application queue `queue` ran empty in tick `now`, after `act` was called if it was
     /// due: the next message of that queue if the workload kept one back, created by `now`.
     /// Asked again when that message has left the queue. Without one, the next message comes

@@ -3,22 +3,24 @@
 use super::background::Background;
 use super::causes::Causes;
 use super::gaps::Gaps;
-use super::job::{JobSpec, Repeat};
 use super::link::{ReplayContext, TOO_LATE};
-use super::messages::{MOST_JOBS, Messages, RankPair};
+use super::messages::{Messages, RankPair};
 use super::node::Nodes;
 use super::observer::Observer;
 use super::order::Order;
 use super::player::Player;
-use super::program::{RankId, StreamId};
+use super::program::StreamId;
 use super::queue::{Event, Queue, What};
 use super::spec::ReplaySpec;
-use anyhow::{Context, anyhow, ensure};
+use anyhow::{Context, anyhow};
 use flitwise_base::units::TickLength;
 use flitwise_fabric::spec::Tick;
 use flitwise_fabric::workload::{AppQueue, Message, Workload};
 use std::collections::VecDeque;
 use std::sync::Arc;
+
+/// About as many messages leave at once where a tick has more.
+const MOST_AT_ONCE: usize = 1 << 16;
 
 /// Replays jobs and background flows through a fabric.
 ///
@@ -46,6 +48,8 @@ pub struct Replay<'a> {
     pub(super) skipped: Tick,
     /// The state of the present gap, if gaps are skipped.
     pub(super) gaps: Option<Box<Gaps>>,
+    /// The fabric has to take messages before more are created in this tick.
+    has_more: bool,
     /// Next tick of the fabric in which something is due. The fabric asks several times in every tick,
     /// so it is kept up to date instead of computed.
     due: Option<Tick>,
@@ -62,28 +66,13 @@ pub struct Replay<'a> {
     pub(super) observer: Option<&'a dyn Observer>,
 }
 
-/// Refuses jobs that make no run together.
-fn check(jobs: &[JobSpec<'_>]) -> anyhow::Result<()> {
-    let endless = |job: &JobSpec<'_>| job.repeat == Repeat::UntilOthersEnd;
-    ensure!(
-        jobs.len() <= MOST_JOBS,
-        "there are {} jobs, but a run has at most 2^24: leave some out",
-        jobs.len()
-    );
-    ensure!(
-        jobs.is_empty() || !jobs.iter().all(endless),
-        "every job repeats until the others end, so none would"
-    );
-    Ok(())
-}
-
 impl<'a> Replay<'a> {
     /// A replay at its start.
     ///
     /// # Errors
     /// If a job or a flow does not fit the fabric.
     pub fn new(spec: ReplaySpec<'a>) -> anyhow::Result<Self> {
-        check(&spec.jobs)?;
+        spec.check()?;
         let levels: Vec<u8> = spec.jobs.iter().map(|job| job.sl).collect();
         let background = Background::with(
             &spec.background,
@@ -123,6 +112,7 @@ impl<'a> Replay<'a> {
             nodes,
             reports: VecDeque::new(),
             of_jobs: Vec::new(),
+            has_more: false,
             due: None,
             jobs_ended: false,
             stalled: false,
@@ -190,15 +180,13 @@ impl<'a> Replay<'a> {
     fn act_for_jobs(&mut self, now: Tick, out: &mut Vec<Message>) {
         if self.gaps.is_none() && !self.background.has_queues() {
             // None of them waits here.
-            if let Err(error) = self.catch_up(now, out) {
-                self.error = Some(error);
-            }
+            let caught_up = self.catch_up(now, out, MOST_AT_ONCE);
+            self.has_more = self.keep_error(caught_up);
             return;
         }
         let mut of_jobs = std::mem::take(&mut self.of_jobs);
-        if let Err(error) = self.catch_up(now, &mut of_jobs) {
-            self.error = Some(error);
-        }
+        let caught_up = self.catch_up(now, &mut of_jobs, usize::MAX);
+        self.keep_error(caught_up);
         if let Some(gaps) = &mut self.gaps {
             gaps.in_fabric += of_jobs.len() as u64;
         }
@@ -213,12 +201,21 @@ impl<'a> Replay<'a> {
         self.of_jobs = of_jobs;
     }
 
-    /// Processes the reports up to tick `now` and the events up to its time.
-    fn catch_up(&mut self, now: Tick, out: &mut Vec<Message>) -> anyhow::Result<()> {
+    /// An error ends the run: then nothing is left to do.
+    pub(super) fn keep_error(&mut self, result: anyhow::Result<bool>) -> bool {
+        result.unwrap_or_else(|error| {
+            self.error = Some(error);
+            false
+        })
+    }
+
+    /// Processes the reports up to tick `now` and the events up to its time, until `out` has `most` messages. Returns
+    /// whether some may be left.
+    fn catch_up(&mut self, now: Tick, out: &mut Vec<Message>, most: usize) -> anyhow::Result<bool> {
         while let Some(&(tick, _)) = self.reports.front() {
             let ps = self.tick.ps(tick);
-            if ps > 0 {
-                self.process_until(ps - 1, out)?;
+            if ps > 0 && self.process_until(ps - 1, out, most)? {
+                return Ok(true);
             }
             // The fabric reports in no defined order, which decides in what order slots are free again.
             let of_tick = self.reports.partition_point(|report| report.0 == tick);
@@ -230,20 +227,24 @@ impl<'a> Replay<'a> {
                 self.note(what, ps, out)?;
             }
         }
-        self.process_until(self.tick.ps(now), out)
+        self.process_until(self.tick.ps(now), out, most)
     }
 
-    /// Processes the events up to `limit` picoseconds.
+    /// Processes the events up to `limit` picoseconds, until `out` has `most` messages. Returns whether it has.
     pub(super) fn process_until(
         &mut self,
         limit: u64,
         out: &mut Vec<Message>,
-    ) -> anyhow::Result<()> {
-        while let Some(event) = self.queue.pop_until(limit) {
+        most: usize,
+    ) -> anyhow::Result<bool> {
+        while out.len() < most {
+            let Some(event) = self.queue.pop_until(limit) else {
+                return Ok(false);
+            };
             self.now_ps = event.ps;
             self.handle(&event, out)?;
         }
-        Ok(())
+        Ok(true)
     }
 
     fn handle(&mut self, event: &Event, out: &mut Vec<Message>) -> anyhow::Result<()> {
@@ -284,7 +285,7 @@ impl<'a> Replay<'a> {
             What::Progress => job.progress(rank, context)?,
             What::Injected(_) | What::Delivered(_) | What::Step(_) => {}
         }
-        note_last(job, &[rank], context);
+        job.note_last(&[rank], context);
         let ended = job.repeat_if_complete(context)?;
         self.carried_out(event.act.job, ended, event.ps);
         Ok(())
@@ -341,12 +342,12 @@ impl<'a> Replay<'a> {
         let ranks = [message.ranks.to, message.ranks.from];
         let ended = if let What::Injected(_) = what {
             job.released(&message, context)?;
-            note_last(job, &ranks, context);
+            job.note_last(&ranks, context);
             false
         } else {
             self.delivered += 1;
             job.delivered(&message, context)?;
-            note_last(job, &ranks, context);
+            job.note_last(&ranks, context);
             job.repeat_if_complete(context)?
         };
         self.carried_out(message.job, ended, ps);
@@ -405,16 +406,6 @@ impl<'a> Replay<'a> {
     }
 }
 
-/// Notes the event of `context` as the last one of `job` if it is the last one of one of these `ranks`.
-fn note_last(job: &Player<'_>, ranks: &[RankId], context: &mut ReplayContext<'_>) {
-    let is_last = |rank: &RankId| job.ranks[rank.index()].last_ps == context.ps;
-    if let Some(causes) = &mut context.queue.causes
-        && ranks.iter().any(is_last)
-    {
-        causes.is_last(job.number());
-    }
-}
-
 impl Workload for Replay<'_> {
     #[inline]
     fn next_tick(&mut self) -> Option<Tick> {
@@ -441,6 +432,10 @@ impl Workload for Replay<'_> {
             self.skip_gap(now, &mut out[first..]);
         }
         self.due = self.find_due();
+    }
+
+    fn has_more(&self) -> bool {
+        self.has_more && !self.finished && !self.stalled
     }
 
     fn replenish(&mut self, now: Tick, queue: AppQueue) -> Option<Message> {

@@ -133,9 +133,8 @@ impl Replay<'_> {
             };
             tick = self.tick.ticks(ps);
             self.now = tick;
-            if let Err(error) = self.process_until(self.tick.ps(tick), &mut of_jobs) {
-                self.error = Some(error);
-            }
+            let processed = self.process_until(self.tick.ps(tick), &mut of_jobs, usize::MAX);
+            self.keep_error(processed);
             self.note_end(tick);
         }
         self.of_jobs = of_jobs;

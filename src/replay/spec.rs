@@ -2,8 +2,10 @@
 
 use super::background::{BackgroundFlow, NicQueueing};
 use super::collectives::in_network::Switches;
-use super::job::JobSpec;
+use super::job::{JobSpec, Repeat};
+use super::messages::MOST_JOBS;
 use super::node::NodeSpec;
+use anyhow::ensure;
 use flitwise_base::units::TickLength;
 use flitwise_fabric::spec::{FabricSpec, Tick};
 use flitwise_fabric::workload::Queueing;
@@ -58,5 +60,20 @@ impl<'a> ReplaySpec<'a> {
             background_until: None,
             gap_skip: None,
         }
+    }
+
+    /// Refuses jobs that make no run together.
+    pub(super) fn check(&self) -> anyhow::Result<()> {
+        let jobs = &self.jobs;
+        ensure!(
+            jobs.len() <= MOST_JOBS,
+            "there are {} jobs, but a run has at most 2^24: leave some out",
+            jobs.len()
+        );
+        ensure!(
+            jobs.is_empty() || !jobs.iter().all(|job| job.repeat == Repeat::UntilOthersEnd),
+            "every job repeats until the others end, so none would"
+        );
+        Ok(())
     }
 }

@@ -121,11 +121,16 @@ impl Run<'_> {
             self.now = next.max(self.now);
             self.report();
             if self.replay.next_tick().is_some_and(|tick| tick <= self.now) {
-                self.replay.act(self.now, &mut messages);
-            }
-            for message in messages.drain(..) {
-                on_message(&message);
-                self.send(&message);
+                loop {
+                    self.replay.act(self.now, &mut messages);
+                    for message in messages.drain(..) {
+                        on_message(&message);
+                        self.send(&message);
+                    }
+                    if !self.replay.has_more() {
+                        break;
+                    }
+                }
             }
             until_look -= 1;
             if until_look == 0 {

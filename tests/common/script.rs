@@ -18,6 +18,9 @@ pub enum Cue {
     Injected(u64),
 }
 
+/// Timed messages that it hands over at once.
+const PART: usize = 3;
+
 /// A scripted workload, which notes what it was told.
 #[derive(Debug, Clone, Default)]
 pub struct Script {
@@ -27,6 +30,8 @@ pub struct Script {
     /// Messages that answer what happened in this tick.
     due: Vec<Message>,
     now: Tick,
+    /// Timed messages of this tick are left.
+    has_more: bool,
     /// End the run after so many deliveries.
     stop_after: Option<usize>,
     /// Deliveries, as told.
@@ -124,14 +129,20 @@ impl Workload for Script {
     }
 
     fn act(&mut self, now: Tick, out: &mut Vec<Message>) {
-        while let Some((_, message)) = self.timed.pop_if(|(tick, _)| *tick <= now) {
-            out.push(message);
+        let timed = std::iter::from_fn(|| self.timed.pop_if(|(tick, _)| *tick <= now));
+        out.extend(timed.take(PART).map(|(_, message)| message));
+        self.has_more = self.timed.last().is_some_and(|&(tick, _)| tick <= now);
+        if !self.has_more {
+            // The order of reports within a tick is not defined, that of the
+            // answers has to be.
+            self.due.sort_by_key(|message| message.token);
+            out.append(&mut self.due);
         }
-        // The order of reports within a tick is not defined, that of the
-        // answers has to be.
-        self.due.sort_by_key(|message| message.token);
-        out.append(&mut self.due);
         out.iter_mut().for_each(|message| message.created = now);
+    }
+
+    fn has_more(&self) -> bool {
+        self.has_more
     }
 
     fn delivered(&mut self, now: Tick, token: u64) {

@@ -152,7 +152,9 @@ fn a_deadlock_among_some_of_the_packets_ends_the_run_too() {
     buffers.central = specs::even_pool(4, 32, 2, 2);
     let mut jam = jam();
     let mut messages = Vec::new();
-    jam.act(0, &mut messages);
+    while jam.messages_left() > 0 {
+        jam.act(0, &mut messages);
+    }
     let mut engine = Engine::new(&spec).unwrap();
     let end = engine.run(&mut JamBesideTraffic {
         jam: messages,

@@ -237,20 +237,20 @@ fn take_events<M: SwitchModel>(model: &mut M, due: &mut Vec<u32>, workload: &mut
     due.clear();
 }
 
-/// Messages of a tick for which memory stays. A tick of a large job may have millions.
-const MOST_KEPT: usize = 1 << 16;
-
 /// Phase 3, first part: the workload creates messages.
 fn create_messages(model: &mut impl SwitchModel, workload: &mut dyn Workload) {
     let kernel = model.kernel_mut();
-    let mut outbox = std::mem::take(&mut kernel.outbox);
-    workload.act(kernel.now, &mut outbox);
-    for message in outbox.drain(..) {
-        model.enqueue(&message);
+    let (now, mut outbox) = (kernel.now, std::mem::take(&mut kernel.outbox));
+    loop {
+        workload.act(now, &mut outbox);
+        for message in outbox.drain(..) {
+            model.enqueue(&message);
+        }
+        if !workload.has_more() {
+            break;
+        }
     }
-    if outbox.capacity() <= MOST_KEPT {
-        model.kernel_mut().outbox = outbox;
-    }
+    model.kernel_mut().outbox = outbox;
 }
 
 /// Starts to collect the data for [`sample`].

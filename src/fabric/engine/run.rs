@@ -100,6 +100,10 @@ impl<W: Workload + ?Sized> Workload for Controlled<'_, W> {
         self.workload.act(now, out);
     }
 
+    fn has_more(&self) -> bool {
+        self.workload.has_more()
+    }
+
     fn replenish(&mut self, now: Tick, queue: AppQueue) -> Option<Message> {
         self.workload.replenish(now, queue)
     }

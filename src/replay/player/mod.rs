@@ -303,6 +303,16 @@ impl<'a> Player<'a> {
         self.program.communicator(rank, comm)
     }
 
+    /// Notes the event of `context` as the job's last one if it is the last one of one of these `ranks`.
+    pub(super) fn note_last(&self, ranks: &[RankId], context: &mut ReplayContext<'_>) {
+        let is_last = |rank: &RankId| self.ranks[rank.index()].last_ps == context.ps;
+        if let Some(causes) = &mut context.queue.causes
+            && ranks.iter().any(is_last)
+        {
+            causes.is_last(self.number());
+        }
+    }
+
     /// Index of the job.
     pub(super) fn number(&self) -> u32 {
         self.link.job

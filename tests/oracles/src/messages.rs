@@ -42,6 +42,9 @@ pub fn create(now: Tick, workload: &mut dyn Workload) -> Vec<Message> {
     let mut created = Vec::new();
     if workload.next_tick().is_some_and(|due| due <= now) {
         workload.act(now, &mut created);
+        while workload.has_more() {
+            workload.act(now, &mut created);
+        }
     }
     created
 }

@@ -164,6 +164,30 @@ fn injection_and_delivery_may_be_reported_in_one_tick() {
 }
 
 #[test]
+fn very_many_messages_of_a_tick_leave_in_parts() {
+    let sends = |rank: u32| {
+        let id = u64::from(rank) * 2_000;
+        (id..id + 2_000).map(move |id| send(0, id, (rank + 1) % 64, 1))
+    };
+    let ranks = (0..64).map(|rank| sends(rank).collect());
+    let mut replay = replay(vec![job(ranks.collect())]);
+    let (mut all, mut parts) = (Vec::new(), 0);
+    loop {
+        let mut part = Vec::new();
+        replay.act(0, &mut part);
+        // The fabric takes a part before there is more than one rank's messages beyond it.
+        assert!(part.len() < (1 << 16) + 2_000);
+        all.append(&mut part);
+        parts += 1;
+        if !replay.has_more() {
+            break;
+        }
+    }
+    let srcs = all.iter().map(|message| message.src.get());
+    assert!(parts > 1 && srcs.eq((0..64).flat_map(|rank| [rank; 2_000])));
+}
+
+#[test]
 fn messages_to_oneself_stay_inside_the_node() {
     let ranks = || vec![vec![send(0, 0, 0, 80), marker(received(0), 1)]];
     let (end, log) = run(|| job(ranks()));
