@@ -6,9 +6,9 @@ use super::spill::{Spill, Spilled};
 use std::collections::VecDeque;
 use std::path::PathBuf;
 
-/// Most records that wait in memory: 48 MB, and as much again because the windows that hold them
+/// Most records that wait in memory: 12 MB, and as much again because the windows that hold them
 /// grow by doubling.
-pub(super) const MAX_IN_MEMORY: usize = 1 << 20;
+pub(super) const MAX_IN_MEMORY: usize = 1 << 18;
 
 /// Most records of a chunk on disk. Every rank reads one of its chunks at a time.
 const MAX_CHUNK: usize = 1 << 12;
