@@ -80,6 +80,10 @@ impl Workload for Recorder {
         self.end = now;
     }
 
+    fn has_more(&self) -> bool {
+        self.replay.has_more()
+    }
+
     fn replenish(&mut self, now: Tick, queue: AppQueue) -> Option<Message> {
         let message = self.replay.replenish(now, queue)?;
         self.messages.push((now, message));

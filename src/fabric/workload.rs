@@ -104,7 +104,7 @@ pub struct PacketReport {
 ///
 /// Within a tick the fabric first reports what arrived ([`injected`] and
 /// [`delivered`], in no defined order: a workload must not depend on it), then
-/// calls [`act`] if it is due.
+/// calls [`act`] if it is due, and again while it [has more](Workload::has_more).
 ///
 /// [`injected`]: Workload::injected
 /// [`delivered`]: Workload::delivered
@@ -114,12 +114,13 @@ pub trait Workload {
     /// can make it act. A tick that has passed means the current tick.
     fn next_tick(&mut self) -> Option<Tick>;
 
-    /// Creates the messages of tick `now` by pushing them to `out`; the order
+    /// Creates messages of tick `now` by pushing them to `out`, which may have others; the order
     /// is the order in which they enter the application queues.
     fn act(&mut self, now: Tick, out: &mut Vec<Message>);
 
-    /// Whether [`act`](Workload::act) has more messages for this tick, and must be called again: so a workload hands over
-    /// millions of them without a list of all.
+    /// Whether [`act`](Workload::act) must be called again in this tick, because more messages may follow; asked after
+    /// each call. So a workload can create millions of messages without a list of all of them. A workload that wraps
+    /// another one must pass this on.
     fn has_more(&self) -> bool {
         false
     }

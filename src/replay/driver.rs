@@ -19,7 +19,7 @@ use flitwise_fabric::workload::{AppQueue, Message, Workload};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// About as many messages leave at once where a tick has more.
+/// Messages that jobs hand over at once. The last event of a part may add more.
 const MOST_AT_ONCE: usize = 1 << 16;
 
 /// Replays jobs and background flows through a fabric.
@@ -48,7 +48,7 @@ pub struct Replay<'a> {
     pub(super) skipped: Tick,
     /// The state of the present gap, if gaps are skipped.
     pub(super) gaps: Option<Box<Gaps>>,
-    /// The fabric has to take messages before more are created in this tick.
+    /// Events of this tick are left. They are processed when the fabric has taken the messages so far.
     has_more: bool,
     /// Next tick of the fabric in which something is due. The fabric asks several times in every tick,
     /// so it is kept up to date instead of computed.
@@ -180,7 +180,8 @@ impl<'a> Replay<'a> {
     fn act_for_jobs(&mut self, now: Tick, out: &mut Vec<Message>) {
         if self.gaps.is_none() && !self.background.has_queues() {
             // None of them waits here.
-            let caught_up = self.catch_up(now, out, MOST_AT_ONCE);
+            let most = out.len() + MOST_AT_ONCE;
+            let caught_up = self.catch_up(now, out, most);
             self.has_more = self.keep_error(caught_up);
             return;
         }
@@ -198,10 +199,11 @@ impl<'a> Replay<'a> {
             };
             self.background.admit(job, message, out);
         }
+        of_jobs.shrink_to(2 * MOST_AT_ONCE);
         self.of_jobs = of_jobs;
     }
 
-    /// An error ends the run: then nothing is left to do.
+    /// Keeps an error, which ends the run. Returns whether events may be left: none after an error.
     pub(super) fn keep_error(&mut self, result: anyhow::Result<bool>) -> bool {
         result.unwrap_or_else(|error| {
             self.error = Some(error);
@@ -209,8 +211,8 @@ impl<'a> Replay<'a> {
         })
     }
 
-    /// Processes the reports up to tick `now` and the events up to its time, until `out` has `most` messages. Returns
-    /// whether some may be left.
+    /// Processes the reports up to tick `now` and the events up to its time, until `out` has at least `most`
+    /// messages. Returns whether events may be left.
     fn catch_up(&mut self, now: Tick, out: &mut Vec<Message>, most: usize) -> anyhow::Result<bool> {
         while let Some(&(tick, _)) = self.reports.front() {
             let ps = self.tick.ps(tick);
@@ -230,7 +232,7 @@ impl<'a> Replay<'a> {
         self.process_until(self.tick.ps(now), out, most)
     }
 
-    /// Processes the events up to `limit` picoseconds, until `out` has `most` messages. Returns whether it has.
+    /// Processes the events up to `limit` picoseconds, until `out` has at least `most` messages. Returns whether it has.
     pub(super) fn process_until(
         &mut self,
         limit: u64,
@@ -423,6 +425,10 @@ impl Workload for Replay<'_> {
             if !self.jobs.is_empty() {
                 self.act_for_jobs(now, out);
             }
+            if self.has_more {
+                // The rest of the tick follows when the fabric has taken these messages.
+                return;
+            }
             self.note_end(now);
         }
         if self.creates() {
@@ -435,7 +441,7 @@ impl Workload for Replay<'_> {
     }
 
     fn has_more(&self) -> bool {
-        self.has_more && !self.finished && !self.stalled
+        self.has_more
     }
 
     fn replenish(&mut self, now: Tick, queue: AppQueue) -> Option<Message> {

@@ -120,17 +120,14 @@ impl Run<'_> {
             };
             self.now = next.max(self.now);
             self.report();
-            if self.replay.next_tick().is_some_and(|tick| tick <= self.now) {
-                loop {
-                    self.replay.act(self.now, &mut messages);
-                    for message in messages.drain(..) {
-                        on_message(&message);
-                        self.send(&message);
-                    }
-                    if !self.replay.has_more() {
-                        break;
-                    }
+            let mut acts = self.replay.next_tick().is_some_and(|tick| tick <= self.now);
+            while acts {
+                self.replay.act(self.now, &mut messages);
+                for message in messages.drain(..) {
+                    on_message(&message);
+                    self.send(&message);
                 }
+                acts = self.replay.has_more();
             }
             until_look -= 1;
             if until_look == 0 {

@@ -18,7 +18,7 @@ pub enum Cue {
     Injected(u64),
 }
 
-/// Timed messages that it hands over at once.
+/// Most timed messages that it hands over at once.
 const PART: usize = 3;
 
 /// A scripted workload, which notes what it was told.

@@ -112,6 +112,10 @@ impl Workload for Recorded {
         self.0.act(now, out);
     }
 
+    fn has_more(&self) -> bool {
+        self.0.has_more()
+    }
+
     fn replenish(&mut self, now: Tick, queue: AppQueue) -> Option<Message> {
         self.0.replenish(now, queue)
     }

@@ -65,6 +65,10 @@ impl Workload for Recorder {
         out.iter().for_each(|message| self.note(message));
     }
 
+    fn has_more(&self) -> bool {
+        self.replay.has_more()
+    }
+
     fn replenish(&mut self, now: Tick, queue: AppQueue) -> Option<Message> {
         let message = self.replay.replenish(now, queue)?;
         self.note(&message);

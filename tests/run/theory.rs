@@ -133,6 +133,10 @@ impl Workload for Noting {
         self.created.extend(out.iter());
     }
 
+    fn has_more(&self) -> bool {
+        self.replay.has_more()
+    }
+
     fn replenish(&mut self, now: Tick, queue: AppQueue) -> Option<Message> {
         let message = self.replay.replenish(now, queue)?;
         self.created.push(message);

@@ -237,6 +237,9 @@ fn take_events<M: SwitchModel>(model: &mut M, due: &mut Vec<u32>, workload: &mut
     due.clear();
 }
 
+/// Messages of a tick for which memory stays. A workload may create millions in one call.
+const MOST_KEPT: usize = 1 << 17;
+
 /// Phase 3, first part: the workload creates messages.
 fn create_messages(model: &mut impl SwitchModel, workload: &mut dyn Workload) {
     let kernel = model.kernel_mut();
@@ -250,6 +253,7 @@ fn create_messages(model: &mut impl SwitchModel, workload: &mut dyn Workload) {
             break;
         }
     }
+    outbox.shrink_to(MOST_KEPT);
     model.kernel_mut().outbox = outbox;
 }
 

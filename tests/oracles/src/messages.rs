@@ -43,7 +43,9 @@ pub fn create(now: Tick, workload: &mut dyn Workload) -> Vec<Message> {
     if workload.next_tick().is_some_and(|due| due <= now) {
         workload.act(now, &mut created);
         while workload.has_more() {
-            workload.act(now, &mut created);
+            let mut part = Vec::new();
+            workload.act(now, &mut part);
+            created.append(&mut part);
         }
     }
     created

@@ -92,6 +92,27 @@ fn a_job_repeats_until_the_others_end() {
 }
 
 #[test]
+fn a_burst_is_whole_though_the_other_job_ends_in_its_tick() {
+    let sends = |rank: u64| {
+        let ids = rank * 50_000..(rank + 1) * 50_000;
+        ids.map(|id| send(0, id, 2, 1)).collect()
+    };
+    let burst = JobSpec {
+        nics: [2, 3, 4].map(NicId::new).to_vec(),
+        repeat: Repeat::UntilOthersEnd,
+        ..job(vec![sends(0), sends(1), vec![]])
+    };
+    let mut replay = replay(vec![job(vec![vec![marker(After::Previous, 0)]]), burst]);
+    let mut all = Vec::new();
+    replay.act(0, &mut all);
+    assert!(replay.has_more() && !replay.finished());
+    while replay.has_more() {
+        replay.act(0, &mut all);
+    }
+    assert!(replay.finished() && all.len() == 100_000);
+}
+
+#[test]
 fn ids_collectives_and_sends_begin_anew_in_every_mode() {
     let modes = [
         SendCompletion::Handed,

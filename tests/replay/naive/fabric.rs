@@ -109,6 +109,9 @@ pub fn play_messages(workload: &mut dyn Workload, backwards: bool) -> Vec<(u64, 
         }
         let mut out = Vec::new();
         workload.act(now, &mut out);
+        while workload.has_more() {
+            workload.act(now, &mut out);
+        }
         // Every application queue is empty at once.
         let mut at = 0;
         while let Some(message) = out.get(at) {

@@ -102,15 +102,15 @@ impl QueuePairs {
         }
     }
 
-    /// The key of the queue pair of `nic` to `dst`: queue pairs are ordered by it. The NICs begin with the one behind
-    /// themselves, or a burst would fall upon the same destination.
+    /// The key of the queue pair of `nic` to `dst`, another NIC. A NIC serves its queue pairs in the order of their keys.
+    /// The first one is to the NIC behind it: if all NICs began with the same one, a burst would fall upon it.
     #[inline]
     fn key(&self, nic: NicId, dst: NicId, sl: u8) -> u32 {
-        let (own, dst) = (nic.get() + 1, dst.get());
-        let distance = if dst >= own {
-            dst - own
+        let (first, dst) = (nic.get() + 1, dst.get());
+        let distance = if dst >= first {
+            dst - first
         } else {
-            dst + self.nics - own
+            dst + self.nics - first
         };
         u32::from(sl) * self.nics + distance
     }
@@ -236,5 +236,27 @@ impl QueuePairs {
         let waiting = self.waiting_mut(nic, group);
         waiting.remove(place);
         waiting.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_name_destination_and_service_level() {
+        for nics in 2..6 {
+            let pairs = QueuePairs::new(nics, 3, 1, false);
+            for (nic, dst) in
+                NicId::all(nics).flat_map(|nic| NicId::all(nics).map(move |dst| (nic, dst)))
+            {
+                if nic != dst {
+                    for sl in 0..3 {
+                        assert_eq!(pairs.dst_and_sl(nic, pairs.key(nic, dst, sl)), (dst, sl));
+                    }
+                }
+            }
+            assert_eq!(pairs.key(NicId::new(nics - 1), NicId::new(0), 0), 0);
+        }
     }
 }

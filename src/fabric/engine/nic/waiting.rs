@@ -41,7 +41,7 @@ impl WaitingPair {
         }
     }
 
-    /// The order of the queue pairs of a NIC.
+    /// Its key, by which the queue pairs of a NIC are ordered.
     #[inline]
     pub(in crate::engine) fn key(&self) -> u32 {
         self.place & ((1 << KEY_BITS) - 1)
@@ -340,7 +340,7 @@ mod tests {
             steps in prop::collection::vec(step(), 0..150),
         ) {
             let (mut waiting, mut model) = (Waiting::NONE, BTreeMap::new());
-            // An all-to-all: from the next key on, and once around.
+            // An all-to-all: from some key on, and once around.
             let burst = (first..first + burst).map(|key| Step::Insert(key % 400));
             for step in burst.chain(steps) {
                 let key = match step {

@@ -54,15 +54,15 @@ impl Crossbar {
     }
 }
 
-/// The flits that a [`CreditReturn`] is about.
+/// The packets that a [`CreditReturn`] is about, and how their flits leave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Leaves {
-    /// Those of a packet that a link or a sink takes.
+    /// One packet; a link or a sink takes its flits.
     ByLink,
-    /// Those of a packet that the crossbar takes: flit i leaves [`Crossbar::flit`] after the first, or when it is
+    /// One packet; the crossbar takes its flits: flit i leaves [`Crossbar::flit`] after the first, or when it is
     /// available.
     ByCrossbar,
-    /// Those of up to [`Singles::MOST`] packets of one credit each.
+    /// Up to [`Singles::MOST`] packets of one credit each.
     Singles,
 }
 
@@ -81,7 +81,7 @@ impl Singles {
         self.0.to_le_bytes()[3]
     }
 
-    /// The ticks from the first credit to credit `c`, counted from 0.
+    /// The ticks from the first credit to credit `c`, from 0 and below [`Singles::MOST`].
     #[inline]
     fn of(self, c: u32) -> Tick {
         match c {
@@ -90,7 +90,14 @@ impl Singles {
         }
     }
 
-    /// Adds credit `c`, `ticks` after the first one.
+    /// Credits that are back `ticks` after the first one, before the last one.
+    #[inline]
+    fn by(self, ticks: Tick) -> u32 {
+        let is_back = |&&of: &&u8| Tick::from(of) <= ticks;
+        1 + self.0.to_le_bytes().iter().filter(is_back).count() as u32
+    }
+
+    /// Adds credit `c`, 1 to 4, `ticks` after the first one.
     #[inline]
     fn with(self, c: u16, ticks: u8) -> Self {
         let from = 8 * u32::from(c - 1);
@@ -110,7 +117,7 @@ pub(super) struct CreditReturn<V: Variant> {
     span: u32,
     pub credits: u16,
     /// VL of the buffer; 0 for buffers that count without regard to VLs.
-    pub(super) vl: u8,
+    pub vl: u8,
     leaves: Leaves,
     /// From which tick each flit is available to the crossbar, or leaves by the link or sink.
     lines: Lines<V>,
@@ -186,7 +193,8 @@ impl<V: Variant> CreditReturn<V> {
             }
     }
 
-    /// The same, but it ends in tick `end`, not before its own end. One of one credit may then take up others.
+    /// The same, but its last credit is back in tick `end`, at or after its own end. A return of one credit may then
+    /// [take up](Self::followed_by) others.
     #[inline(always)]
     pub(super) fn ending(mut self, end: Tick) -> Self {
         if self.credits == 1 {
@@ -197,10 +205,10 @@ impl<V: Variant> CreditReturn<V> {
         self
     }
 
-    /// The same, with a credit return that ends in tick `end` for `vl` behind it; `None` if that is not a packet of one
-    /// credit, or has no place here.
+    /// This return with the one credit of `next` added, which is back in tick `end`, at or after the end of this one.
+    /// `None` if one of the two is not of packets of one credit, their VLs differ, or there is no place.
     #[inline(always)]
-    pub(super) fn with(&self, next: &Self, end: Tick) -> Option<Self> {
+    pub(super) fn followed_by(&self, next: &Self, end: Tick) -> Option<Self> {
         if (self.leaves, next.credits) != (Leaves::Singles, 1) {
             return None;
         }
@@ -239,8 +247,7 @@ impl<V: Variant> CreditReturn<V> {
             return 0;
         }
         if self.leaves == Leaves::Singles {
-            let is_back = |&c: &u32| self.first + Singles(self.span).of(c) <= now;
-            return (0..u32::from(self.credits)).take_while(is_back).count() as u32;
+            return Singles(self.span).by(now - self.first);
         }
         // Not all flits have left, so the last credit, which may be a part of one, is not back.
         let rest = u32::from(self.credits) - 1;

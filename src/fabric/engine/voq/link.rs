@@ -3,7 +3,7 @@
 //!
 //! A link is the only thing between two devices. The sender takes credits and asks when more
 //! arrive; the receiver hands returned credits to the link, which says whether the sender must be
-//! woken, and when. `credit_returns` has the ticks in which credits return.
+//! woken, and when. `credit_return` has the ticks in which credits return.
 
 use super::credit_return::{CreditReturn, DrainRates};
 use super::credit_returns::CreditReturns;

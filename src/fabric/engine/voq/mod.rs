@@ -10,7 +10,7 @@
 //! | phase | what | module |
 //! |---|---|---|
 //! | 1 | arrivals at NICs | `arrival` |
-//! | 2 | credit returns, when a ledger is read | `link`, `credit_returns` |
+//! | 2 | credit returns, when a ledger is read | `link`, `credit_returns`, `credit_return` |
 //! | 2 | injection reports | `nic` |
 //! | 3 | messages | `messages` |
 //! | 4 | routing | `route`, `fifos`, `flows` |

@@ -6,7 +6,7 @@ use super::spill::{Spill, Spilled};
 use std::collections::VecDeque;
 use std::path::PathBuf;
 
-/// Most records that wait in memory: 12 MB, and as much again because the windows that hold them
+/// Most records that wait in memory: 13 MB, and as much again because the windows that hold them
 /// grow by doubling.
 pub(super) const MAX_IN_MEMORY: usize = 1 << 18;
 

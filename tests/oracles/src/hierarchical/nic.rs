@@ -14,8 +14,9 @@ use std::collections::{BTreeMap, VecDeque};
 /// One NIC.
 #[derive(Debug, Clone)]
 pub struct Nic<'s> {
-    /// Its number, and how many there are.
+    /// Its number.
     id: u32,
+    /// NICs of the fabric.
     nics: u32,
     /// Application queues: packets that have not left the host. One per SL (as 0), with congestion control one per SL
     /// and number of NICs between this one and the destination.
