@@ -133,8 +133,7 @@ impl Workload for Script {
         out.extend(timed.take(PART).map(|(_, message)| message));
         self.has_more = self.timed.last().is_some_and(|&(tick, _)| tick <= now);
         if !self.has_more {
-            // The order of reports within a tick is not defined, that of the
-            // answers has to be.
+            // Reports of a tick come in any order, but answers must leave in the same one.
             self.due.sort_by_key(|message| message.token);
             out.append(&mut self.due);
         }

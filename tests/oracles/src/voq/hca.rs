@@ -169,7 +169,12 @@ impl<'s> Hca<'s> {
             (qp.0 + 1, 0)
         };
         self.send.get_mut(&qp).expect("has a head").pop_front();
+        self.fetch(now, id, packet, link);
+        Some(id)
+    }
 
+    /// The send engine takes packet `id` into the output buffer, and its credits.
+    fn fetch(&mut self, now: Tick, id: PacketId, packet: &mut Packet, link: &mut Link<'_>) {
         packet.available = self
             .engine
             .serve(now, (packet.bytes, packet.flits), None)
@@ -194,7 +199,6 @@ impl<'s> Hca<'s> {
         } else {
             self.ccti_of_sent.push(0);
         }
-        Some(id)
     }
 
     /// The destination of a queue pair.
