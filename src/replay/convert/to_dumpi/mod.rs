@@ -32,6 +32,8 @@ use std::path::Path;
 
 /// The cure where DUMPI lacks something.
 const INSTEAD: &str = "convert to vef3, goal or ti instead";
+/// The formats that have calls of MPI.
+const SOURCES: &str = "recordings, DUMPI, OTF2 and TI traces become DUMPI";
 /// Most seconds from a call to the next: the format has the lowest 16 bits of a second.
 const MAX_GAP_S: u64 = 1 << 15;
 const PS_PER_NS: u64 = 1000;
@@ -94,6 +96,10 @@ fn lost(step: &Step, losses: &mut Losses) {
 /// The operations of all ranks.
 fn steps(file: &dyn TraceFile, reading: &Reading) -> anyhow::Result<Vec<Vec<Step>>> {
     check_size(file)?;
+    ensure!(
+        file.schedule(reading)?.is_none(),
+        "is a schedule in place of calls of MPI; {SOURCES}"
+    );
     let mut program = file.open(reading, Stop::never())?;
     let mut all = Vec::new();
     for rank in RankId::all(file.ranks()) {
@@ -104,9 +110,7 @@ fn steps(file: &dyn TraceFile, reading: &Reading) -> anyhow::Result<Vec<Vec<Step
         let mut steps = Vec::new();
         while let Some(op) = program.next(rank, StreamId::new(0))? {
             if let Action::Send { .. } | Action::Collective(..) = op.action {
-                bail!(
-                    "has messages in place of calls of MPI; recordings, DUMPI, OTF2 and TI traces become DUMPI"
-                );
+                bail!("has messages in place of calls of MPI; {SOURCES}");
             }
             steps.push(Step {
                 own_ps: [op.compute_ps; 2],
