@@ -5,6 +5,7 @@
 use crate::row::Verdict;
 use anyhow::{Context, Result};
 use serde::Deserialize;
+use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -37,8 +38,10 @@ struct Mean {
 struct PointRow {
     #[serde(flatten)]
     key: Key,
+    point: u32,
+    /// Runs that deadlocked. The others are no fair sample, so such a point is not judged.
+    failed_count: u32,
     slowdown_ratio_mean: f64,
-    /// None of a single run, as of a point whose other runs deadlocked.
     slowdown_ratio_ci95: Option<f64>,
 }
 
@@ -49,6 +52,8 @@ struct DifferenceRow {
     key: Key,
     axis: String,
     reference: String,
+    point: u32,
+    reference_point: u32,
     slowdown_percentage_points_mean: f64,
     slowdown_percentage_points_ci95: Option<f64>,
 }
@@ -82,9 +87,20 @@ impl Studies {
     /// Reads the studies in a folder.
     pub fn read(folder: &Path) -> Result<Self> {
         let study = |name: &str| -> Result<Study> {
+            let mut points: Vec<PointRow> = read(&folder.join(name).join("points.csv"))?;
+            let mut differences: Vec<DifferenceRow> =
+                read(&folder.join(name).join("differences.csv"))?;
+            let failed = points.iter().filter(|of| of.failed_count > 0);
+            let failed: HashSet<u32> = failed.map(|of| of.point).collect();
+            points.retain(|of| !failed.contains(&of.point));
+            differences.retain(|of| {
+                [of.point, of.reference_point]
+                    .iter()
+                    .all(|at| !failed.contains(at))
+            });
             Ok(Study {
-                points: read(&folder.join(name).join("points.csv"))?,
-                differences: read(&folder.join(name).join("differences.csv"))?,
+                points,
+                differences,
             })
         };
         let recorded =
