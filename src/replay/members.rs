@@ -22,6 +22,8 @@ pub(super) struct Members {
     early: HashSet<Arrival>,
     /// Number of the next one.
     next: u32,
+    /// The time that the rank took to combine data, in picoseconds.
+    pub combined_ps: u64,
 }
 
 /// A message of a collective that arrived.
@@ -87,6 +89,8 @@ pub(super) struct Carrier<'a, 'b> {
     pub reduction_ps_per_byte: Ratio,
     /// Steps of the round being processed; kept to reuse its memory.
     pub steps: &'a mut Vec<Step>,
+    /// The time to combine data that it adds, in picoseconds.
+    pub combined_ps: u64,
     pub context: &'a mut ReplayContext<'b>,
 }
 
@@ -143,7 +147,9 @@ impl Member {
             return Ok(false);
         }
         let time = carrier.reduction_ps_per_byte.mul_round(bytes);
-        self.pause(time.ok_or(TOO_LATE)?, carrier)?;
+        let time = time.ok_or(TOO_LATE)?;
+        self.pause(time, carrier)?;
+        carrier.combined_ps = carrier.combined_ps.saturating_add(time);
         Ok(true)
     }
 
@@ -281,7 +287,9 @@ impl Members {
             return Ok(None);
         };
         let member = &mut self.open[at];
-        match member.proceed(&mut self.early, carrier) {
+        let proceeded = member.proceed(&mut self.early, carrier);
+        self.combined_ps = self.combined_ps.saturating_add(carrier.combined_ps);
+        match proceeded {
             Ok(true) => Ok(Some(self.open.remove(at))),
             Ok(false) => Ok(None),
             Err(problem) => Err((member.entry.place, problem)),

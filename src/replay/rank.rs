@@ -197,10 +197,11 @@ impl Rank {
         StreamId::all(self.more.len() as u32 + 1).map(|stream| (stream, self.stream(stream)))
     }
 
-    /// Computation of the stream that computed longest, in picoseconds.
+    /// Computation of the stream that computed longest, and the combining of reductions, in picoseconds.
     pub(super) fn compute_ps(&self) -> u64 {
         let of_streams = self.streams().map(|(_, stream)| stream.compute_ps);
-        of_streams.max().unwrap_or(0)
+        let longest = of_streams.max().unwrap_or(0);
+        longest.saturating_add(self.members.combined_ps)
     }
 
     /// Its part of the MPI layer.

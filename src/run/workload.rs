@@ -139,10 +139,12 @@ fn jobs_of<'a>(
         };
         operations += trace.operations().saturating_mul(times);
         let regions = region_factors(job, trace)?;
-        jobs.push(JobSpec {
-            after,
-            ..job_spec(job, (nics, &experiment.node), trace, regions, stop)?
-        });
+        let mut spec = job_spec(job, (nics, &experiment.node), trace, regions, stop)?;
+        if network == Network::Ideal {
+            // The switches that combine data are part of the network.
+            spec.collectives.switch_reduction = None;
+        }
+        jobs.push(JobSpec { after, ..spec });
     }
     Ok((jobs, operations))
 }

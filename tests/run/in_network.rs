@@ -87,6 +87,19 @@ fn two_ranks_take_the_way_to_the_root_and_back() {
     }
 }
 
+/// The switches that combine data are part of the network, which an ideal one takes no time for.
+#[test]
+fn switches_take_no_time_on_an_ideal_network() {
+    let ideal = |reduction: &str| {
+        let (mut plan, _dir) = plan(4, 4096, &[reduction]);
+        plan.split = true;
+        let result = run_plan(&plan, &Control::default(), 1).unwrap();
+        result.ideal.unwrap().jobs[0].as_ref().unwrap().execution_ps
+    };
+    let none = ideal("collectives.switch_reduction=\"0ns\"");
+    assert_eq!(ideal("collectives.switch_reduction=\"777ns\""), none);
+}
+
 /// Four adapters of a switch send 64 KiB each to its node, and get as much: with n internal links the packets of 4 / n of them
 /// follow one another on each.
 #[test]

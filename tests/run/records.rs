@@ -241,6 +241,9 @@ fn no_change_of_the_network_moves_computing_or_partners() {
     assert_eq!(parts(&["job.0.placement=random", "seed=3"]), alone);
     let other = "fabric.topology={ kind = \"torus\", dimensions = [3, 3], concentration = 4 }";
     assert_eq!(parts(&[other]), alone);
+    // To combine data is to compute.
+    let combines = parts(&["job.0.reduction_cost=\"1us/B\""]);
+    assert!(combines[0] > alone[0], "{combines:?}, {alone:?}");
 }
 
 /// An ideal network is never slower than an unloaded fabric, which is never slower than the fabric with
