@@ -11,11 +11,11 @@ use serde::Serialize;
 
 /// Parts of the execution time of a job, which add up to it.
 ///
-/// Each part is what the next better network takes away: of the execution time T, the time on the
-/// unloaded fabric U, and the time on the ideal network I, contention is T − U, and latency and
-/// serialisation are U − I. Of I, a rank computes C in the mean over the ranks; for the rest of I it waits
-/// for ranks that are late, or for messages inside its node. Neither C nor I depends on the fabric or its other
-/// traffic, so a change of the network cannot move them.
+/// Each part is what the next better network takes away: of the execution time T, the time A on the same fabric with
+/// links that are always up, at full speed and free of errors, the time U on the unloaded fabric, and the time I on the
+/// ideal network, contention is T − U, of which T − A is due to links, and latency and serialisation are U − I. Of I, a
+/// rank computes C in the mean over the ranks; for the rest of I it waits for ranks that are late, or for messages inside
+/// its node. Neither C nor I depends on the fabric or its other traffic, so a change of the network cannot move them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 #[non_exhaustive]
@@ -32,16 +32,16 @@ pub struct TimeSplit {
     ///
     /// A message waits for a link that is busy, lacks credits or is down.
     pub contention_ps: u64,
-    /// Of T − U: for links in use.
+    /// Of A − U: for links in use.
     pub queueing_ps: u64,
-    /// Of T − U: for links that lacked credits.
+    /// Of A − U: for links that lacked credits.
     ///
-    /// T − U is divided as the waits of all packets of the run are, `links[].waited_ns`: of each link the part *credit
-    /// wait* / (*credit wait* + *time down* + *time in use*).
+    /// A − U is divided as the waits of all packets are in the run that takes A, `links[].waited_ns`: of each link the
+    /// part *credit wait* / (*credit wait* + *time in use*).
     pub credit_stalls_ps: u64,
-    /// Of T − U, where links can go down: for links that are down.
+    /// T − A: links are down, slow or in error. Only if the experiment has such links; else A is T.
     ///
-    /// They are asleep, going up or down, or in an outage. Divided as `credit_stalls_ps`, with `links[].down_wait_ns` as *time down*.
+    /// Links are down while they are asleep, going up or down, or in an outage.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub links_down_ps: Option<u64>,
 }
@@ -50,30 +50,28 @@ impl TimeSplit {
     /// The split of an execution time. A part is 0 where a better network gains nothing: an unloaded
     /// fabric may be later by a few ticks where blind allocation looks in turn.
     ///
-    /// `reasons`: the parts of the waits in the fabric, each from 0 to 1. `go_down`: links can.
+    /// `always_up_ps`: A, if it is not T. `credits`: the part of the waits in the fabric that is for credits.
     #[must_use]
     pub(super) fn of(
         total_ps: u64,
+        always_up_ps: Option<u64>,
         (unloaded_ps, ideal_ps, compute_ps): (u64, u64, u64),
-        reasons: Reasons,
-        go_down: bool,
+        credits: f64,
     ) -> Self {
         let ideal_ps = ideal_ps.min(total_ps);
         let unloaded_ps = unloaded_ps.clamp(ideal_ps, total_ps);
         let computing_ps = compute_ps.min(ideal_ps);
-        let contention_ps = total_ps - unloaded_ps;
-        let part = |part: f64| (contention_ps as f64 * part).round() as u64;
-        let credit_stalls_ps = part(reasons.credits).min(contention_ps);
-        let rest_ps = contention_ps - credit_stalls_ps;
-        let links_down_ps = go_down.then(|| part(reasons.down).min(rest_ps));
+        let always_up_ps = always_up_ps.map(|ps| ps.clamp(unloaded_ps, total_ps));
+        let waits_ps = always_up_ps.unwrap_or(total_ps) - unloaded_ps;
+        let credit_stalls_ps = ((waits_ps as f64 * credits).round() as u64).min(waits_ps);
         Self {
             computing_ps,
             partners_ps: ideal_ps - computing_ps,
             latency_and_serialisation_ps: unloaded_ps - ideal_ps,
-            contention_ps,
-            queueing_ps: rest_ps - links_down_ps.unwrap_or(0),
+            contention_ps: total_ps - unloaded_ps,
+            queueing_ps: waits_ps - credit_stalls_ps,
             credit_stalls_ps,
-            links_down_ps,
+            links_down_ps: always_up_ps.map(|ps| total_ps - ps),
         }
     }
 
@@ -107,26 +105,26 @@ pub fn time_split(plan: &Plan, result: &RunResult, index: usize) -> Option<TimeS
     let job = complete(&result.main)?;
     let unloaded = complete(result.unloaded.as_ref()?)?;
     let ideal = complete(result.ideal.as_ref()?)?;
+    let (always_up_ps, waits) = if fabric.is_always_up() {
+        (None, &result.main)
+    } else {
+        let always_up = result.always_up.as_ref()?;
+        (Some(complete(always_up)?.execution_ps), always_up)
+    };
     Some(TimeSplit::of(
         job.execution_ps,
+        always_up_ps,
         (unloaded.execution_ps, ideal.execution_ps, ideal.compute_ps),
-        reasons(&result.main.stats, fabric),
-        fabric.links_go_down(),
+        for_credits(&waits.stats, fabric),
     ))
 }
 
-/// The reasons of all waits in the fabric.
-fn reasons(stats: &FabricStats, fabric: &FabricSpec) -> Reasons {
+/// The part of all waits in a fabric whose links are up that is for credits.
+fn for_credits(stats: &FabricStats, fabric: &FabricSpec) -> f64 {
     let waited = |link: &LinkStats| link.waited_ticks as f64;
     let all: f64 = stats.links.iter().map(waited).sum();
-    let part = |reason: fn(Reasons) -> f64| {
-        let of_link = |link: &LinkStats| waited(link) * reason(Reasons::of(fabric, link));
-        stats.links.iter().map(of_link).sum::<f64>() / all.max(1.0)
-    };
-    Reasons {
-        credits: part(|reasons| reasons.credits),
-        down: part(|reasons| reasons.down),
-    }
+    let of_link = |link: &LinkStats| waited(link) * Reasons::of(fabric, link).credits;
+    stats.links.iter().map(of_link).sum::<f64>() / all.max(1.0)
 }
 
 #[cfg(test)]
@@ -143,22 +141,21 @@ mod tests {
             (100, 30, 120, 110),
             (0, 0, 0, 0),
         ] {
-            for (credits, down) in [(0.0, 0.0), (0.3, 0.65), (0.5, 0.5), (1.0, 0.0), (0.0, 1.0)] {
-                let times = (unloaded, ideal, compute);
-                let split = TimeSplit::of(total, times, Reasons { credits, down }, true);
-                assert_eq!(split.total_ps(), total);
-                let waits = split.queueing_ps + split.credit_stalls_ps;
-                assert_eq!(waits + split.links_down_ps.unwrap(), split.contention_ps);
+            for always_up in [None, Some(0), Some(70), Some(90), Some(120)] {
+                for credits in [0.0, 0.3, 1.0] {
+                    let times = (unloaded, ideal, compute);
+                    let split = TimeSplit::of(total, always_up, times, credits);
+                    assert_eq!(split.total_ps(), total);
+                    let waits = split.queueing_ps + split.credit_stalls_ps;
+                    let down = split.links_down_ps.unwrap_or(0);
+                    assert_eq!(waits + down, split.contention_ps);
+                }
             }
         }
-        let reasons = |down| Reasons {
-            credits: 0.25,
-            down,
-        };
-        let split = TimeSplit::of(100, (80, 50, 30), reasons(0.6), true);
+        let split = TimeSplit::of(100, Some(88), (80, 50, 30), 0.625);
         let waits = (split.queueing_ps, split.credit_stalls_ps);
         assert_eq!((waits, split.links_down_ps), ((3, 5), Some(12)));
-        let split = TimeSplit::of(100, (80, 50, 30), reasons(0.0), false);
+        let split = TimeSplit::of(100, None, (80, 50, 30), 0.25);
         assert_eq!(split.links_down_ps, None);
         assert_eq!((split.computing_ps, split.partners_ps), (30, 20));
         let network = (split.latency_and_serialisation_ps, split.contention_ps);

@@ -43,7 +43,9 @@ pub(super) fn write_split(out: &mut String, plan: &Plan, result: &RunResult) -> 
 fn write_parts(out: &mut String, split: &TimeSplit, of_job: &str) -> fmt::Result {
     let percent = |ps| split.percent(ps);
     let down = split.links_down_ps;
-    let down = down.map_or_else(String::new, |ps| format!(", links down {}", percent(ps)));
+    let down = down.map_or_else(String::new, |ps| {
+        format!(", links down or slow {}", percent(ps))
+    });
     writeln!(
         out,
         "where it goes   computing {}, waiting for partners {}, unloaded network {}, contention {} (busy links {}, \

@@ -15,6 +15,9 @@ pub struct RunResult {
     pub baselines: Vec<Simulation>,
     /// Without a job: the experiment at each load; fewer if the user stopped the run.
     pub curve: Vec<Simulation>,
+    /// The experiment on its fabric with links that are always up, at full speed and free of errors, if the plan asks
+    /// where the time goes and links are not so in the experiment.
+    pub always_up: Option<Simulation>,
     /// The jobs of the experiment on an unloaded fabric, if the plan asks where the time goes and the
     /// user did not stop the run.
     pub unloaded: Option<Simulation>,
@@ -53,9 +56,11 @@ impl RunResult {
             Some(run) => run.status == Status::Interrupted,
             None => true,
         };
+        let always_up = (!plan.experiment.fabric.is_always_up()).then_some(&self.always_up);
         let references = [&self.unloaded, &self.ideal];
+        let mut references = references.into_iter().chain(always_up);
         let missing = self.baselines.len() < plan.baselines.len()
-            || plan.split && measure.is_none() && references.into_iter().any(cut_off)
+            || plan.split && measure.is_none() && references.any(cut_off)
             || self.curve.len() < measure.map_or(0, |m| m.loads.len());
         let interrupted = |(_, run): &(_, &Simulation)| run.status == Status::Interrupted;
         if missing || runs.iter().any(interrupted) {

@@ -12,6 +12,8 @@ pub enum Run {
     Baseline(usize),
     /// The experiment without a job, at the load of this index.
     Load(usize),
+    /// The experiment on its fabric with links that are always up, which has no time series.
+    AlwaysUp,
     /// The experiment on an unloaded fabric, which has no time series.
     Unloaded,
     /// The experiment on an ideal network, which has no time series.

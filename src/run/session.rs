@@ -129,8 +129,8 @@ impl Session {
             let kept = match &self.records {
                 Some(records) if !watched(control, run) && same_as.is_none() => {
                     let explained = |record: &Record| {
-                        let run = &record.simulation;
-                        run.explanation.is_some() || !explains(explain, &task)
+                        let explanation = &record.simulation.explanation;
+                        explanation.is_some() || !explains(explain, run, &task)
                     };
                     let fitting = |record: &Record| fits(&record.simulation, &task.experiment);
                     records.read(id).filter(fitting).filter(explained)
@@ -214,11 +214,11 @@ pub(super) fn combined(
     traces: Vec<TraceDigest>,
 ) -> Result<RunResult, RunError> {
     let (mut main, mut baselines, mut curve) = (None, Vec::new(), Vec::new());
-    let (mut unloaded, mut ideal) = (None, None);
+    let (mut always_up, mut unloaded, mut ideal) = (None, None, None);
     for (run, mut outcome) in results {
         let experiment = match run {
             Run::Baseline(at) => plan.baselines.get(at).map(|other| &other.experiment),
-            Run::Experiment | Run::Load(_) | Run::Unloaded | Run::Ideal => Some(&plan.experiment),
+            _ => Some(&plan.experiment),
         };
         if !experiment.is_some_and(|experiment| fits(&outcome, experiment)) {
             let problem =
@@ -236,6 +236,7 @@ pub(super) fn combined(
             Run::Baseline(_) => {}
             Run::Load(at) if at == curve.len() => curve.push(outcome),
             Run::Load(_) => {}
+            Run::AlwaysUp => always_up = Some(outcome),
             Run::Unloaded => unloaded = Some(outcome),
             Run::Ideal => ideal = Some(outcome),
         }
@@ -246,6 +247,7 @@ pub(super) fn combined(
         main,
         baselines,
         curve,
+        always_up,
         unloaded,
         ideal,
         traces,
@@ -269,8 +271,9 @@ fn watched(control: &Control<'_>, run: Run) -> bool {
 }
 
 /// Whether the run of `task` explains why its jobs take as long as they do, if the plan asks for that.
-fn explains(asked: bool, task: &Task) -> bool {
-    asked && task.network == Network::Fabric && task.experiment.measure.is_none()
+fn explains(asked: bool, run: Run, task: &Task) -> bool {
+    let answers = task.network == Network::Fabric && run != Run::AlwaysUp;
+    asked && answers && task.experiment.measure.is_none()
 }
 
 /// The tasks of a plan while they run.
@@ -384,7 +387,7 @@ impl Work<'_> {
             stop: self.stop(at),
             stop_when_saturated: self.control.stop_when_saturated,
             timeline: (self.control.timeline).filter(|_| slot.run == Run::Experiment),
-            explain: explains(self.explain, &slot.task),
+            explain: explains(self.explain, slot.run, &slot.task),
         };
         let report = self.reporter(at);
         let (session, run) = (self.session, slot.run);

@@ -65,9 +65,16 @@ impl Task {
 
 /// The tasks of a plan, each with its place in the plan: the experiment, or its loads, first.
 pub(super) fn tasks(plan: &Plan) -> Vec<(Run, Task)> {
-    let on = |network, experiment: &Experiment| Task {
-        experiment: experiment.clone(),
-        network,
+    let on = |network, experiment: &Experiment| {
+        let mut experiment = experiment.clone();
+        // Watts are counted later. Where links are always up, experiments that differ in them share a task.
+        if experiment.fabric.link_power.is_none() {
+            experiment.power = None;
+        }
+        Task {
+            experiment,
+            network,
+        }
     };
     let experiment = &plan.experiment;
     if let Some(measure) = &experiment.measure {
@@ -93,6 +100,14 @@ pub(super) fn tasks(plan: &Plan) -> Vec<(Run, Task)> {
         (Run::Baseline(i), task)
     }));
     if plan.split {
+        if !experiment.fabric.is_always_up() {
+            let fabric = experiment.fabric.always_up();
+            let experiment = Experiment {
+                fabric,
+                ..experiment.clone()
+            };
+            tasks.push((Run::AlwaysUp, on(Network::Fabric, &experiment)));
+        }
         for (run, network) in [
             (Run::Unloaded, Network::Unloaded),
             (Run::Ideal, Network::Ideal),

@@ -30,6 +30,7 @@ fn kind(run: Run) -> usize {
         Run::Baseline(_) => 1,
         Run::Unloaded => 2,
         Run::Ideal => 3,
+        Run::AlwaysUp => 4,
     }
 }
 
@@ -61,8 +62,8 @@ pub fn open_runs(prepared: &[Prepared], session: &Session) -> Vec<(usize, Run)> 
 #[must_use]
 pub fn estimate(prepared: &[Prepared], session: &Session) -> Estimate {
     let mut seen: HashSet<TaskId> = HashSet::new();
-    let mut known = [(Duration::ZERO, 0_u32); 4];
-    let (mut missing, mut recorded) = ([0_u32; 4], 0);
+    let mut known = [(Duration::ZERO, 0_u32); 5];
+    let (mut missing, mut recorded) = ([0_u32; 5], 0);
     for task in prepared.iter().flat_map(|run| &run.tasks) {
         if !seen.insert(task.id) {
             continue;

@@ -172,10 +172,10 @@ fn a_job_is_charged_for_its_time() {
     let watts = result["energy"]["mean_watts"].as_f64().unwrap();
     let joules = job["energy_j"].as_f64().unwrap();
     assert!((joules / (watts * seconds) - 1.0).abs() < 1e-9);
-    // Packets wait for links that wake, not for links in use.
+    // The job waits for links that wake, hardly for links in use.
     let part = |part: &str| job["time_split"][part].as_f64().unwrap();
     let waits = ["queueing_ps", "credit_stalls_ps", "links_down_ps"].map(part);
-    assert!(waits[2] > 0.9 * waits.iter().sum::<f64>(), "{waits:?}");
+    assert!(waits[2] > 0.99 * waits.iter().sum::<f64>(), "{waits:?}");
     let summary = summary(&plan, &run, false);
     assert!(summary.contains(" %, links down "), "{summary}");
     assert!(summary.contains("links that are up for the same time"));

@@ -209,6 +209,8 @@ pub fn result_json(plan: &Plan, result: &RunResult) -> Document {
         // `curve` and `trace_digests` read them.
         curve: _,
         traces: _,
+        // The split of the time reads it.
+        always_up: _,
         unloaded,
         ideal,
     } = result;

@@ -314,6 +314,7 @@ impl RunFiles<'_> {
         match self.run {
             Run::Experiment | Run::Load(_) => "experiment".to_owned(),
             Run::Baseline(i) => format!("baseline-{}", i + 1),
+            Run::AlwaysUp => "always-up".to_owned(),
             Run::Unloaded => "unloaded".to_owned(),
             Run::Ideal => "ideal".to_owned(),
         }

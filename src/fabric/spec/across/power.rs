@@ -106,10 +106,16 @@ impl FabricSpec {
         self.link_power.is_some() || !self.outages.is_empty()
     }
 
-    /// The same fabric with links that are always up, and without changes of its tables.
+    /// Whether it is its own [`FabricSpec::always_up`].
     #[must_use]
-    #[cfg_attr(feature = "engine", visibility::make(pub))]
-    pub(crate) fn always_up(&self) -> Self {
+    pub fn is_always_up(&self) -> bool {
+        let unhampered = self.degraded.is_empty() && self.bit_errors.is_none();
+        !self.links_go_down() && unhampered && self.routing.changes.is_empty()
+    }
+
+    /// The same fabric with links that are always up, at full speed and free of errors, and without changes of its tables.
+    #[must_use]
+    pub fn always_up(&self) -> Self {
         Self {
             link_power: None,
             outages: Vec::new(),
