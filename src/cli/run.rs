@@ -78,7 +78,7 @@ pub struct RunArgs {
     /// there. Creates the directory.
     #[arg(long, value_name = "DIR")]
     records: Option<PathBuf>,
-    /// Skips the replays on an unloaded fabric and an ideal network, and with them the split of the time.
+    /// Skips the replays on better networks, and with them the split of the time.
     #[arg(long)]
     no_split: bool,
     /// Ends the run as soon as a background flow saturates, and keeps the results so far: a job that shares its

@@ -68,7 +68,7 @@ pub struct Plan {
     pub experiment: Experiment,
     /// Runs that slowdown is measured against; empty if switched off.
     pub baselines: Vec<Baseline>,
-    /// Whether the jobs are also replayed on an unloaded fabric and on an ideal network, which tells where the time
+    /// Whether the jobs are also replayed on better networks, which tells where the time
     /// goes. Without a job nothing is.
     pub split: bool,
     /// Whether the runs with jobs explain why they take as long as they do. Each is then simulated twice.

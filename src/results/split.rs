@@ -1,4 +1,4 @@
-//! Where the time of a job goes, found by replaying it on an unloaded fabric and on an ideal network.
+//! Where the time of a job goes, found by replaying it on better networks.
 
 use crate::config::Plan;
 use crate::fabric::held_up::Reasons;

@@ -1,7 +1,7 @@
 //! Runs a plan: the one place where configuration, replay and fabric meet.
 //!
-//! A plan is made of tasks: the experiment or each of its loads, its baselines, and its runs on an unloaded fabric and
-//! on an ideal network. The result of each is a [`Record`]. A [`Session`] runs the tasks side by side and combines the
+//! A plan is made of tasks: the experiment or each of its loads, its baselines, and its runs on better networks: with links that
+//! are always up, unloaded, and ideal. The result of each is a [`Record`]. A [`Session`] runs the tasks side by side and combines the
 //! records; tasks that are equal run once. With a directory of records it runs only the tasks without a record.
 
 use crate::config::Plan;

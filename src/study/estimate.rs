@@ -49,8 +49,8 @@ pub fn open_runs(prepared: &[Prepared], session: &Session) -> Vec<(usize, Run)> 
                 Run::Load(_) => Run::Experiment,
                 run => run,
             };
-            if matches!(run, Run::Experiment | Run::Baseline(_)) && open.last() != Some(&(at, run))
-            {
+            let counts = matches!(run, Run::Experiment | Run::Baseline(_) | Run::AlwaysUp);
+            if counts && open.last() != Some(&(at, run)) {
                 open.push((at, run));
             }
         }

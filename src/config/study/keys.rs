@@ -37,7 +37,7 @@ pub(crate) struct RawStudy {
     #[serde(rename = "set")]
     #[schemars(with = "Option<serde_json::Map<String, Value>>")]
     _set: Option<IgnoredAny>,
-    /// Also replays the jobs on the unloaded fabric and the ideal network.
+    /// Also replays the jobs on better networks.
     ///
     /// This tells where the time goes.
     #[schemars(extend("default" = true))]

@@ -73,7 +73,7 @@ pub struct Study {
     pub seeds: Vec<u64>,
     /// When seeds are added.
     pub until_ci: Option<UntilCi>,
-    /// Whether the jobs are also replayed on an unloaded fabric and on an ideal network.
+    /// Whether the jobs are also replayed on better networks.
     pub split: bool,
     /// Files of the tables.
     pub format: TableFormat,
