@@ -230,6 +230,14 @@ fn lost_with(form: Form, graph: &Graph, course: &ideal::Course, losses: &mut Los
             "independent operations of a rank are put into the order of an ideal network",
         ),
     }
+    let ranks = graph
+        .ranks
+        .iter()
+        .filter(|nodes| computes_on_several(nodes));
+    losses.add(
+        ranks.count() as u64,
+        "ranks compute on one CPU in place of several",
+    );
     let any = |task: &Task| match task {
         Task::Recv { from, tag, .. } => from.is_none() || tag.is_none(),
         Task::Calc { .. } | Task::Send { .. } | Task::Collective(_) => false,
@@ -241,4 +249,15 @@ fn lost_with(form: Form, graph: &Graph, course: &ideal::Course, losses: &mut Los
             "receives of any source or tag name the message that comes first on an ideal network",
         );
     }
+}
+
+/// Whether a rank has computations that may take place side by side.
+fn computes_on_several(nodes: &[Node]) -> bool {
+    let cpu = |node: &Node| match node.task {
+        Task::Calc { ps } if ps > 0 => Some(node.cpu),
+        _ => None,
+    };
+    let mut cpus = nodes.iter().filter_map(cpu);
+    let first = cpus.next();
+    cpus.any(|cpu| Some(cpu) != first)
 }

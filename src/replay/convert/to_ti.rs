@@ -50,14 +50,6 @@ pub(super) fn write(
     let mut lines = 0;
     for (number, order) in (0..).zip(orders) {
         let nodes = &graph.ranks[number as usize];
-        let several = nodes.iter().any(|node| match node.task {
-            Task::Calc { ps } => ps > 0 && node.cpu > 0,
-            _ => false,
-        });
-        losses.add(
-            u64::from(several),
-            "ranks compute on one CPU in place of several",
-        );
         let mut rank = Rank {
             number,
             flops_per_ps: host_speed.to_f64() / PS_PER_S as f64,
