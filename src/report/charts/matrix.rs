@@ -12,7 +12,7 @@ pub(super) const BYTES: Subject = Subject {
     name: "matrix",
     heading: HEADING,
     needs: (
-        "messages between ranks (matrix.csv): no run has a job",
+        "messages between ranks (matrix.csv): no run has any; messages of `\"in-network\"` collectives are with switches",
         "flitwise run EXP.toml --out DIR",
     ),
     has_axes: false,
@@ -29,7 +29,8 @@ pub(super) const WAITS: Subject = Subject {
     name: "waits",
     heading: Heading::of_runs("waits", "Waits between ranks"),
     needs: (
-        "waits between ranks (waits.csv): no run has a job, or it is of an earlier version",
+        "waits between ranks (waits.csv): no run has any, or it is of an earlier version; in `\"in-network\"` collectives \
+         ranks wait for switches",
         "flitwise run EXP.toml --out DIR",
     ),
     has_axes: false,
