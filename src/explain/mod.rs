@@ -37,8 +37,7 @@ pub const LISTED: usize = 100;
 pub struct Explanation {
     /// Index of the job in the experiment.
     pub job: usize,
-    /// The time explained: from the start of the run to the last event of the job, of all its
-    /// repetitions. The parts add up to it.
+    /// The time explained: from the start of the job to its last event, of all its repetitions. The parts add up to it.
     pub total_ps: u64,
     /// The use of the time.
     pub parts: Parts,
@@ -159,7 +158,8 @@ impl Explanation {
         tick: TickLength,
         topology: &Topology,
     ) -> Self {
-        let total_ps = path.last().map_or(0, |leg| leg.to_ps);
+        let of_job = path.iter().filter(|leg| leg.kind != LegKind::Start);
+        let total_ps = of_job.map(Leg::ps).sum();
         let mut sums = Sums {
             phases: vec![Parts::default(); PHASES as usize],
             ..Sums::default()
@@ -306,7 +306,8 @@ fn pieces(leg: &Leg, fate: Option<&(Alone, Vec<Wait>)>, tick: TickLength) -> Vec
         }]
     };
     match (&leg.kind, fate) {
-        (LegKind::Start, _) => all(Part::Start),
+        // The wait for the start is no time of the job.
+        (LegKind::Start, _) => Vec::new(),
         (LegKind::Computing { .. }, _) => all(Part::Computing),
         (LegKind::Reduction, _) => all(Part::Reduction),
         (LegKind::Arrival(message), Some((alone, waits))) => {

@@ -5,8 +5,6 @@ use serde::{Deserialize, Serialize};
 /// The use of a piece of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Part {
-    /// The job had not started.
-    Start,
     /// A rank computed.
     Computing,
     /// A rank combined data of a reduction.
@@ -31,8 +29,7 @@ pub enum Part {
 
 impl Part {
     /// All of them, in the order of their numbers.
-    pub const ALL: [Self; 11] = [
-        Self::Start,
+    pub const ALL: [Self; 10] = [
         Self::Computing,
         Self::Reduction,
         Self::InsideNodes,
@@ -56,7 +53,6 @@ impl Part {
 
     /// Their names as keys, and for people, by number.
     const NAMES: [(&'static str, &'static str); Self::ALL.len()] = [
-        ("start_ps", "before the start"),
         ("local_work_ps", "local work"),
         ("reduction_ps", "reductions"),
         ("inside_nodes_ps", "inside nodes"),

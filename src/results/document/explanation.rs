@@ -15,7 +15,7 @@ use serde::Serialize;
 pub struct Explanation {
     /// The name of the job.
     pub job: String,
-    /// The time from the start of the run to the last event of the job.
+    /// The time from the start of the job to its last event.
     ///
     /// All repetitions are included.
     pub total_ps: u64,
@@ -53,8 +53,6 @@ pub struct Explanation {
 #[schemars(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Parts<T> {
-    /// Before the start of the job.
-    pub start_ps: T,
     /// Computing.
     pub local_work_ps: T,
     /// Combining the data of reductions.
@@ -80,7 +78,6 @@ pub struct Parts<T> {
 impl<T> Parts<T> {
     fn of(of: impl Fn(Part) -> T) -> Self {
         Self {
-            start_ps: of(Part::Start),
             local_work_ps: of(Part::Computing),
             reduction_ps: of(Part::Reduction),
             inside_nodes_ps: of(Part::InsideNodes),
@@ -180,7 +177,7 @@ pub struct RegionParts {
 #[schemars(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Phase {
-    /// The start of the slice.
+    /// The start of the slice, after the start of the job.
     pub from_ps: u64,
     /// The end of the slice.
     pub to_ps: u64,
