@@ -111,14 +111,13 @@ fn assumed_speeds(
 ) -> Vec<String> {
     let mut all = Vec::new();
     for (number, job) in experiment.jobs.iter().enumerate() {
-        let counts_flops = traces.iter().any(|trace| {
-            let format = format_named(&trace.format);
-            trace.trace == job.trace && format.is_some_and(|format| format.counts_flops)
-        });
+        let has_flops = traces
+            .iter()
+            .any(|trace| trace.trace == job.trace && trace.has_flops);
         let is_given = job.format_keys.iter().any(|key| key.name == "host_speed");
         let outcome = result.and_then(|result| result.main.jobs.get(number)?.as_ref());
         let computes = |outcome: &JobOutcome| outcome.compute_ps > 0;
-        if counts_flops && !is_given && outcome.is_none_or(computes) {
+        if has_flops && !is_given && outcome.is_none_or(computes) {
             all.push(format!(
                 "`{}` counts flops, and a rank is taken to do {} of them a second, as SimGrid's recorder counts by \
                  default{}: set job.{number}.host_speed to the smpi/host-speed of the recording, or to what a rank does, such \

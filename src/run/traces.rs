@@ -25,6 +25,9 @@ pub struct TraceDigest {
     /// The format of the trace, as [`TraceFormat::name`](crate::replay::trace::TraceFormat::name) has it.
     #[serde(default)]
     pub format: String,
+    /// Whether its ranks compute flops, which take as long as `host_speed` of the job says.
+    #[serde(default)]
+    pub has_flops: bool,
     /// The calls that can't be replayed, with how many there are; `None` without any. A replay leaves them out, as
     /// its job asks for with `skip_unsupported`.
     #[serde(default)]
@@ -135,6 +138,7 @@ impl Traces {
                     trace: job.trace.clone(),
                     xxh3: checked.xxh3,
                     format: checked.file.format().to_owned(),
+                    has_flops: checked.file.has_flops(),
                     left_out: left_out(&*checked.file),
                     remarks,
                     doubts: checked.file.doubts(),

@@ -302,6 +302,19 @@ impl Collective {
         }
     }
 
+    /// The flops that its member computes.
+    #[must_use]
+    pub fn flops(&self) -> f64 {
+        match self {
+            Self::Reduce { flops, .. }
+            | Self::Allreduce { flops, .. }
+            | Self::Scan { flops, .. }
+            | Self::Exscan { flops, .. }
+            | Self::ReduceScatter { flops, .. } => *flops,
+            _ => 0.0,
+        }
+    }
+
     /// The datatypes that it names.
     #[must_use]
     pub fn datatypes(&self) -> [Option<Datatype>; 2] {

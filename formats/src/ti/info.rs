@@ -40,6 +40,8 @@ pub struct Info {
     pub polls: u64,
     /// Computation of each rank in flops.
     pub flops: Vec<f64>,
+    /// Computation of all ranks within collectives, in flops.
+    pub collective_flops: f64,
     /// Sum of all `sleep`s in seconds.
     pub sleep_seconds: f64,
 }
@@ -71,6 +73,12 @@ impl Info {
     fn message(&mut self, elements: &Elements) -> u64 {
         self.unknown_sizes += u64::from(elements.datatype.size().is_none());
         elements.bytes()
+    }
+
+    /// Whether any rank computes flops.
+    #[must_use]
+    pub fn has_flops(&self) -> bool {
+        self.collective_flops > 0.0 || self.flops.iter().any(|flops| *flops > 0.0)
     }
 
     /// Adds an action of a rank that is there.
@@ -111,6 +119,7 @@ impl Info {
             Action::Collective { call, immediate } => {
                 self.collectives += 1;
                 self.immediate_collectives += u64::from(*immediate);
+                self.collective_flops += call.flops();
                 let mut types = call.datatypes().into_iter().flatten();
                 self.unknown_sizes += u64::from(types.any(|datatype| datatype.size().is_none()));
             }

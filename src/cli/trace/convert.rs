@@ -67,7 +67,6 @@ pub(super) fn run(args: &ConvertArgs) -> Result<(), CliError> {
         (Some(version), Some(source)) if is_vef => of_vef(args, source, version),
         (_, source) => {
             let input = Opened { source, ..trace }.repeatable()?;
-            args.reading.warn_of_speed(&args.input, format);
             to_another(args, &input, format)
         }
     }
@@ -93,6 +92,7 @@ fn to_another(args: &ConvertArgs, input: &Input, of: &TraceFormat) -> Result<(),
     let file = checked(input)?;
     let becomes_ti = form == Some(convert::Form::Ti);
     let input = &args.input;
+    args.reading.warn_of_speed(input, &*file);
     args.reading.warn_of_unused(input, of, becomes_ti);
     let mut output = Output::beside(input, &file.parts(), &args.output)?;
     let name = shown(input);

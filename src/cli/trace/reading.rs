@@ -3,7 +3,7 @@
 use crate::cli::clock::Clock;
 use crate::cli::console::tell;
 use clap::Args;
-use flitwise::replay::trace::{Reading, Setting, TraceFormat, Wording};
+use flitwise::replay::trace::{Reading, Setting, TraceFile, TraceFormat, Wording};
 use flitwise::units::{Picoseconds, Ratio};
 use flitwise_formats::source::shown;
 use std::path::Path;
@@ -99,8 +99,8 @@ impl ReadingArgs {
     }
 
     /// Reports the assumed speed of the ranks of the trace at `path`, if it counts flops and no option sets the speed.
-    pub(super) fn warn_of_speed(&self, path: &Path, format: &TraceFormat) {
-        if format.counts_flops && self.host_speed.is_none() {
+    pub(super) fn warn_of_speed(&self, path: &Path, file: &dyn TraceFile) {
+        if file.has_flops() && self.host_speed.is_none() {
             let speed = Reading::default().host_speed;
             tell(format_args!(
                 "warning: {} counts flops, and a rank is taken to do {speed} of them a second, as SimGrid's recorder counts by \

@@ -93,12 +93,12 @@ pub(super) fn run(args: &SliceArgs) -> Result<(), CliError> {
         return Err(region::none(path));
     }
     let input = trace.repeatable()?;
-    reading.warn_of_speed(path, format);
     if is_vef {
         reading.warn_of_unused(path, format, false);
         return of_vef(args, Sliced::of_vef(input));
     }
     let file = checked(&input)?;
+    reading.warn_of_speed(path, &*file);
     reading.warn_of_unused(path, format, false);
     let region = region::of(path, &*file, args.mark.as_deref())?;
     if file.recording().is_some() {

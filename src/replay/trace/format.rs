@@ -46,9 +46,6 @@ pub struct TraceFormat {
 
     /// The settings that it uses, of those that some formats have no use for.
     pub uses: &'static [Setting],
-
-    /// Whether computation is in flops, which take as long as [`Reading::host_speed`] says.
-    pub counts_flops: bool,
 }
 
 /// A trace that checked clean. It can be replayed any number of times.
@@ -66,6 +63,11 @@ pub trait TraceFile: Send + Sync {
     /// [ideal clock](flitwise_formats::vef::Clock); `None` if it is not known.
     fn ideal_ps(&self) -> Option<u64> {
         None
+    }
+
+    /// Whether there is computation in flops, which take as long as [`Reading::host_speed`] says.
+    fn has_flops(&self) -> bool {
+        false
     }
 
     /// The schedule read as `reading` says, if the trace is one.

@@ -34,7 +34,6 @@ pub const CHAKRA: TraceFormat = TraceFormat {
         Setting::OrderStreams,
         Setting::Channels,
     ],
-    counts_flops: false,
 };
 
 /// Logs of NCCL Inspector.
@@ -47,7 +46,6 @@ pub const INSPECTOR: TraceFormat = TraceFormat {
     verdict: |input| summary::verdict(&INSPECTOR_FORM, input),
     reads_once: false,
     uses: &[Setting::Calls, Setting::Collectives, Setting::Channels],
-    counts_flops: false,
 };
 
 /// A format whose traces have such nodes.

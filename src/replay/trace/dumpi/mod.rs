@@ -46,7 +46,6 @@ pub const DUMPI: TraceFormat = TraceFormat {
         Setting::ComputeTime,
         Setting::Recorder,
     ],
-    counts_flops: false,
 };
 
 fn check(input: &Input, stop: Stop<'_>) -> anyhow::Result<Box<dyn TraceFile>> {

@@ -29,7 +29,6 @@ pub const GOAL: TraceFormat = TraceFormat {
     verdict: |input| Ok(summary::verdict(input)?),
     reads_once: false,
     uses: &[Setting::Calls],
-    counts_flops: false,
 };
 
 fn check(input: &Input, stop: Stop<'_>) -> anyhow::Result<Box<dyn TraceFile>> {

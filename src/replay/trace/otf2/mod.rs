@@ -34,7 +34,6 @@ pub const OTF2: TraceFormat = TraceFormat {
     verdict: summary::verdict,
     reads_once: false,
     uses: &[Setting::Calls, Setting::Collectives, Setting::Recorder],
-    counts_flops: false,
 };
 
 fn check(input: &Input, stop: Stop<'_>) -> anyhow::Result<Box<dyn TraceFile>> {

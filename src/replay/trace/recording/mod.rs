@@ -51,7 +51,6 @@ pub const RECORDING: TraceFormat = TraceFormat {
         Setting::ComputeTime,
         Setting::Recorder,
     ],
-    counts_flops: false,
 };
 
 /// A recording that checked clean.

@@ -25,7 +25,6 @@ pub const TI: TraceFormat = TraceFormat {
     verdict: |input| Ok(summary::verdict(input)?),
     reads_once: false,
     uses: &[Setting::Calls, Setting::Collectives, Setting::HostSpeed],
-    counts_flops: true,
 };
 
 fn check(input: &Input, stop: Stop<'_>) -> anyhow::Result<Box<dyn TraceFile>> {
@@ -37,6 +36,7 @@ fn check(input: &Input, stop: Stop<'_>) -> anyhow::Result<Box<dyn TraceFile>> {
         trace,
         given: input.path().to_owned(),
         operations: check.info.actions,
+        has_flops: check.info.has_flops(),
         remarks: check.remarks,
     }))
 }
@@ -47,6 +47,7 @@ struct TiFile {
     /// The path by which it is given.
     given: PathBuf,
     operations: u64,
+    has_flops: bool,
     remarks: Vec<String>,
 }
 
@@ -61,6 +62,10 @@ impl TraceFile for TiFile {
 
     fn operations(&self) -> u64 {
         self.operations
+    }
+
+    fn has_flops(&self) -> bool {
+        self.has_flops
     }
 
     fn remarks(&self) -> Vec<String> {

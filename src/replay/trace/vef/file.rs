@@ -27,7 +27,6 @@ pub const VEF: TraceFormat = TraceFormat {
     verdict: |input| Ok(summary::verdict(input)?),
     reads_once: true,
     uses: &[Setting::Collectives],
-    counts_flops: false,
 };
 
 fn check(input: &Input, stop: Stop<'_>) -> anyhow::Result<Box<dyn TraceFile>> {
