@@ -80,7 +80,7 @@ pub(crate) fn fabric_of_text(
     let raw: RawExperiment = document.read()?;
     let resolve = || -> Result<FabricOnly, ConfigError> {
         let beside = path.and_then(Path::parent).unwrap_or(Path::new(""));
-        let dir = &origin::directory(&document, beside);
+        let dir = &origin::directory(&document, beside)?;
         let (fabric, routing, _) = fabric_of(&raw, dir)?;
         if needed == Needed::Buffers {
             fabric.validate_but_datelines()?;

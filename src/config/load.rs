@@ -135,7 +135,7 @@ fn resolve_reading(
     let default = texts.add("[baseline] default", BASELINE_DEFAULT);
     let document = parsed.document.clone()?;
     let (said, implied) = with_sets(document.seen_in(&texts), &sets)?;
-    let dir = &origin::directory(&said, &base.dir);
+    let dir = &origin::directory(&said, &base.dir)?;
     // The file that the baseline names is one more text.
     let mut texts_of_baseline = texts.clone();
     let file = baseline_file(&said, dir)?;
@@ -246,7 +246,7 @@ pub(crate) fn written(base: &Base, path: &str, sets: &[String]) -> Result<Writte
     let text = texts.add(base.name.as_str(), base.text.clone());
     let sets = texts.add_sets(sets);
     let (document, implied) = with_sets(parsed(&texts, text, base)?, &sets)?;
-    let dir = origin::directory(&document, &base.dir);
+    let dir = origin::directory(&document, &base.dir)?;
     Ok(Written::of(&document, path, implied, &dir))
 }
 

@@ -1,6 +1,6 @@
 //! `[origin]`: the result beside which Flitwise wrote an experiment file, and the keys of such a file.
 
-use crate::config::document::{Document, emit, quoted_text};
+use crate::config::document::{ConfigError, Document, emit, quoted_text, refused};
 use crate::config::qos::implied::{implied_preset, imply};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -166,9 +166,20 @@ impl Written {
 }
 
 /// The directory from which the paths of `document` start, which was read from a file in `dir`.
-pub(crate) fn directory(document: &Document<'_>, dir: &Path) -> PathBuf {
-    match document.get("origin.directory") {
-        Some(DeValue::String(from)) => dir.join(from.as_ref()),
-        _ => dir.to_owned(),
+///
+/// # Errors
+/// If its name could not be written: it is no text in UTF-8.
+pub(crate) fn directory(document: &Document<'_>, dir: &Path) -> Result<PathBuf, ConfigError> {
+    let Some(DeValue::String(from)) = document.get("origin.directory") else {
+        return Ok(dir.to_owned());
+    };
+    let path = dir.join(from.as_ref());
+    if from.contains(char::REPLACEMENT_CHARACTER) && !path.is_dir() {
+        return refused(
+            "origin.directory",
+            "the directory of the experiment has a name that is no text in UTF-8; rename it and run the experiment \
+             again, or write its new name here",
+        );
     }
+    Ok(path)
 }

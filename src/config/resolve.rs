@@ -71,7 +71,7 @@ pub(crate) fn experiment_of(raw: &RawExperiment, dir: &Path) -> Result<Experimen
             );
         }
     };
-    let mut remarks = remarks(&raw.qos, &fabric.qos, &jobs, &background);
+    let mut remarks = remarks(&raw.qos, &fabric, &jobs, &background);
     remarks.extend(left_out);
     Ok(Experiment {
         remarks,

@@ -49,14 +49,16 @@ pub fn read(path: &Path) -> Result<String, ConfigError> {
 }
 
 /// Returns the cure for a missing file that was written as `name` and looked for in `places`, as the end of a message: a
-/// similar name, or the files inside the program in place of files of the repository.
+/// similar name, the file that is standard input, or the files inside the program in place of files of the repository.
 #[must_use]
 pub fn missing_file(name: &Path, places: &[PathBuf]) -> String {
     if let Some(near) = places.iter().find_map(|path| similar_file(path)) {
         let meant = name.with_file_name(near).display().to_string();
         return format!("; did you mean {}?", quoted(&meant));
     }
-    if name.starts_with("configs") {
+    if name == Path::new("-") {
+        "; standard input is `/dev/stdin` here".to_owned()
+    } else if name.starts_with("configs") {
         "; `configs/` is in the repository: `flitwise init --list` lists the experiments inside the program".to_owned()
     } else if name.starts_with("traces") {
         "; `traces/` is in the repository: `flitwise list traces` lists the traces inside the program, which \

@@ -3,16 +3,26 @@
 use crate::config::background::Background;
 use crate::config::job::Job;
 use crate::config::qos::keys::{RawQos, RawScheduler};
-use crate::fabric::spec::Qos;
+use crate::fabric::spec::{FabricSpec, Switch};
 
-/// Returns a remark on a scheduler of service levels where there is one level, and on SBT beside levels without
-/// traffic.
+/// Returns a remark on a scheduler of service levels where there is one level, on SBT beside levels without
+/// traffic, and on a round robin that is one of VLs.
 pub(crate) fn remarks(
     raw: &RawQos,
-    qos: &Qos,
+    fabric: &FabricSpec,
     jobs: &[Job],
     background: &[Background],
 ) -> Vec<String> {
+    let qos = &fabric.qos;
+    if let (Some(RawScheduler::Rr), Switch::Voq(_), [_, _, ..]) =
+        (raw.scheduler, &fabric.switch, &qos.service_levels[..])
+    {
+        return vec![
+            "qos.scheduler = \"rr\" is \"ib-vlarb\" without tables on these switches: VLs take turns, not service \
+             levels; write \"ib-vlarb\", or give VLs weights with qos.vlarb"
+                .to_owned(),
+        ];
+    }
     let Some(scheduler @ (RawScheduler::Sbt | RawScheduler::DTable)) = raw.scheduler else {
         return Vec::new();
     };
