@@ -34,6 +34,7 @@ mod schedule;
 pub(crate) mod schema;
 mod series;
 mod study;
+mod written_key;
 
 pub use about::About;
 pub(crate) use document::Texts;
@@ -57,3 +58,4 @@ pub use schema::{ExperimentKey, Word, experiment_keys, experiment_schema, study_
 pub use series::series_lacks;
 pub use study::base::{Base, Override};
 pub use study::{Axis, Setting, Study, UntilCi};
+pub use written_key::{WrittenKey, written_key};

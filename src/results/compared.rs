@@ -1,7 +1,7 @@
 //! Runs that are compared: their names, and the keys in which their experiments differ.
 
 use crate::config::experiment::Experiment;
-use crate::config::{Plan, experiment_json};
+use crate::config::{Plan, WrittenKey, experiment_json, written_key};
 use crate::run::RunResult;
 use flitwise_base::quote::cut;
 use serde_json::Value;
@@ -42,11 +42,18 @@ impl ComparedRun<'_> {
     }
 }
 
-/// The keys of `experiment` in `result.json` in which two experiments differ.
+/// The keys of experiment files in which two experiments differ.
 pub(super) fn different_keys(one: &Experiment, other: &Experiment) -> Vec<String> {
     let both = [one, other].map(experiment_json);
-    let all = differences(&both[0], &both[1]);
-    all.into_iter().map(|difference| difference.key).collect()
+    let mut keys = Vec::new();
+    for difference in differences(&both[0], &both[1]) {
+        let key = difference.written().path;
+        // A key of a file may decide on several of the resolved experiment.
+        if !keys.contains(&key) {
+            keys.push(key);
+        }
+    }
+    keys
 }
 
 /// The keys that give a table its kind: tables of two kinds have few keys in common.
@@ -62,6 +69,12 @@ pub struct Difference<'a> {
 }
 
 impl Difference<'_> {
+    /// The key of experiment files that sets it, if the documents are resolved experiments.
+    #[must_use]
+    pub fn written(&self) -> WrittenKey {
+        written_key(&self.key)
+    }
+
     /// The beginnings of both values, for a message.
     #[must_use]
     pub fn brief(&self) -> [String; 2] {

@@ -1,8 +1,8 @@
 //! The lines that open a summary: what was simulated, and what the baseline is.
 
-use super::compared::{Difference, KINDS, differences};
+use super::compared::{KINDS, differences};
 use super::nic_rate::gbit_per_s;
-use crate::config::{Experiment, Plan, experiment_json};
+use crate::config::{Experiment, Plan, WrittenKey, experiment_json};
 use crate::units::{Ratio, counted, human_count, number};
 use flitwise_base::quote::cut;
 use serde_json::{Map, Value};
@@ -194,16 +194,20 @@ fn changes(of: &Value, baseline: &Value) -> Vec<String> {
     let is_left_out = |key: &str| key.starts_with("jobs.") && key.ends_with(".enabled");
     let all = differences(of, baseline).into_iter();
     let all = all.filter(|difference| !is_left_out(&difference.key));
-    all.map(
-        |Difference {
-             key,
-             values: [_, there],
-         }| match there {
-            Value::Array(none) if none.is_empty() => format!("no {key}"),
-            there => format!("{key} {}", short(there)),
-        },
-    )
-    .collect()
+    let mut found = Vec::new();
+    for difference in all {
+        let [_, there] = difference.values;
+        let WrittenKey { path, unit } = difference.written();
+        let text = match (there, unit) {
+            (Value::Array(none), _) if none.is_empty() => format!("no {path}"),
+            (there, Some(unit)) => format!("{path} {}{unit}", short(there)),
+            (_, None) => format!("another {path}"),
+        };
+        if !found.contains(&text) {
+            found.push(text);
+        }
+    }
+    found
 }
 
 /// A setting in a word: the name of what has parameters, and no lists.

@@ -2,7 +2,7 @@
 
 use crate::common::result_json;
 use crate::schema_keys::{keys_in, keys_of, united};
-use flitwise::config::{Plan, load};
+use flitwise::config::{Plan, experiment_keys, load, written_key};
 use flitwise::results::{ComparedRun, comparison_json, comparison_schema, result_schema};
 use flitwise::run::{Control, Progress, RunResult, Session, Snapshot};
 use flitwise::study::study_schema;
@@ -127,6 +127,58 @@ fn every_key_of_a_schema_is_described() {
         keys_of(&schema, &schema, "", &mut keys);
         let empty: Vec<_> = keys.iter().filter(|(_, text)| text.is_empty()).collect();
         assert!(keys.len() > 10 && empty.is_empty(), "{empty:?}");
+    }
+}
+
+#[test]
+fn every_key_of_an_experiment_is_named_as_files_have_it() {
+    let mut known: BTreeSet<String> = experiment_keys().into_iter().map(|key| key.path).collect();
+    for key in known.clone() {
+        let ends = key.match_indices('.').map(|(at, _)| at);
+        known.extend(ends.map(|end| key[..end].to_owned()));
+    }
+    let schema = united(&result_schema());
+    let mut keys = BTreeMap::new();
+    keys_of(&schema, &schema, "", &mut keys);
+    let of_experiment = keys
+        .keys()
+        .filter_map(|key| key.strip_prefix("experiment."));
+    let unnamed = |key: &&str| !known.contains(&written_key(&key.replace("[]", ".0")).path);
+    let unnamed: Vec<&str> = of_experiment.filter(unnamed).collect();
+    assert!(unnamed.is_empty(), "{unnamed:?}");
+    for (key, path, unit) in [
+        ("jobs.2.tasks_per_node", "job.2.ranks_per_nic", Some("")),
+        (
+            "jobs.0.calls.eager_threshold_bytes",
+            "job.0.eager_threshold",
+            Some(" B"),
+        ),
+        (
+            "background.1.messages.3.share",
+            "background.1.message",
+            None,
+        ),
+        (
+            "fabric.switch.hca_sink_flits_per_tick",
+            "fabric.hca_sink_rate",
+            Some(" flits/tick"),
+        ),
+        (
+            "fabric.switch.input_buffer.credits",
+            "fabric.input_buffer",
+            None,
+        ),
+        (
+            "fabric.switch.allocator.iterations",
+            "fabric.allocator_iterations",
+            Some(""),
+        ),
+        ("fabric.outages.3.port", "event", None),
+        ("qos.scheduler.weights", "qos.scheduler", None),
+        ("power.sleep_ticks", "power.sleep", Some(" ticks")),
+    ] {
+        let found = written_key(key);
+        assert_eq!((&*found.path, found.unit), (path, unit), "{key}");
     }
 }
 

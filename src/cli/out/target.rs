@@ -4,7 +4,7 @@ use super::owner::{ANALYSIS, Owner, RECORDING, RUN};
 use super::part::Part;
 use super::{cannot_write, refuse};
 use crate::cli::error::CliError;
-use flitwise::config::{Plan, experiment_json};
+use flitwise::config::{Plan, WrittenKey, experiment_json};
 use flitwise::results::differences;
 use flitwise_base::quote::cut;
 use flitwise_formats::source::read_regular;
@@ -232,8 +232,16 @@ fn is_mount_point(path: &Path) -> bool {
 pub(in crate::cli) fn difference(there: &Value, here: &Value) -> Option<String> {
     let first = differences(there, here).into_iter().next()?;
     let [there, here] = first.brief();
-    Some(format!(
-        "with {} = {there} instead of {here}",
-        cut(&first.key)
-    ))
+    let WrittenKey { path, unit, .. } = first.written();
+    let path = cut(&path);
+    Some(match unit {
+        Some("") => format!("with {path} = {there} instead of {here}"),
+        Some(unit) => {
+            // Fractions are texts.
+            let [there, here] =
+                [there, here].map(|value| value.trim_matches('"').to_owned() + unit);
+            format!("with {path} = {there} instead of {here}")
+        }
+        None => format!("with another {path}"),
+    })
 }

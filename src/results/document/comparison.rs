@@ -27,7 +27,7 @@ pub struct ComparisonDocument {
     pub this: ComparedExperiment,
     /// The experiment of `--against`.
     pub other: ComparedExperiment,
-    /// The keys of `experiment` in [result.json](../reference/result.md) in which the two differ, at most 10.
+    /// The keys of [experiment files](../reference/experiment.md) in which the two differ, at most 10.
     pub different_keys: Vec<String>,
     /// The jobs that both experiments have; empty if one of the runs is not complete.
     pub jobs: Vec<ComparedJob>,
