@@ -94,10 +94,26 @@ pub(super) fn at_hop(
         .filter(|transfer| transfer.mark != Some(mark))
         .map(|transfer| (transfer.start, transfer.end, Reason::Link(transfer.culprit)))
         .collect();
-    let stalls = output.stalls.iter();
-    times.extend(stalls.map(|&(from, until)| (from, until, Reason::Credits)));
-    let wakes = output.wakes.iter();
-    times.extend(wakes.map(|&(from, until)| (from, until, Reason::Waking)));
+    for &(from, until) in &output.wakes {
+        times.push((from, until, Reason::Waking));
+    }
+    // Packets that a link can't send keep the credits, so that a link that is down lacks credits too.
+    for &stall in &output.stalls {
+        let mut rest = vec![stall];
+        for &(down, up) in &output.wakes {
+            let around =
+                |(from, until): (Tick, Tick)| [(from, until.min(down)), (from.max(up), until)];
+            rest = rest
+                .into_iter()
+                .flat_map(around)
+                .filter(|(from, until)| from < until)
+                .collect();
+        }
+        times.extend(
+            rest.into_iter()
+                .map(|(from, until)| (from, until, Reason::Credits)),
+        );
+    }
     times.sort_by_key(|&(start, end, _)| (end, start));
     let (mut left, mut until) = (ticks, hop.start);
     let mut waits: Vec<Wait> = Vec::new();
@@ -182,7 +198,7 @@ mod tests {
                 transfer(135, 150, 0, None),
             ]
             .into(),
-            stalls: [(130, 133)].into(),
+            stalls: [(107, 109), (130, 133)].into(),
             wakes: [(106, 109)].into(),
             ..Output::default()
         };

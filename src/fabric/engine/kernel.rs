@@ -4,7 +4,7 @@
 use super::blocks::post::Post;
 use super::calendar::{Bucket, Wake, Wheel, WheelEvent};
 use super::congestion::Congestion;
-use super::counters::Counters;
+use super::counters::{Counters, LinkCounts};
 use super::deadlock::{Deadlock, Waiting};
 use super::ids::OutputId;
 use super::nic::Messages;
@@ -112,6 +112,29 @@ impl<K, B: Bucket, P: Watcher> Kernel<K, B, P> {
     pub(super) fn outage_ticks(&self, output: OutputId, since: Tick, to: Tick) -> Tick {
         let power = self.power.as_deref();
         power.map_or(0, |power| power.outage_ticks(output, since, to))
+    }
+
+    /// The ticks of a credit wait that began in tick `since` and has not ended, up to and including the present one.
+    pub(super) fn credit_wait_so_far(&self, output: OutputId, since: Tick) -> Tick {
+        let end = self.now + 1;
+        end.saturating_sub(since) - self.outage_ticks(output, since, end)
+    }
+
+    /// The link of `output` has waited for credits from tick `since` until before tick `now`; not at all if `since` is
+    /// `Tick::MAX`. Ticks of an outage do not count.
+    #[inline(always)]
+    pub(super) fn credit_wait_ended(
+        &mut self,
+        link: &mut LinkCounts,
+        output: OutputId,
+        since: Tick,
+        now: Tick,
+    ) {
+        if since < now {
+            link.credit_wait += now - since - self.outage_ticks(output, since, now);
+            let watcher = &mut self.observers.watcher;
+            watcher.tell(|probe| probe.credit_wait(output, since, now));
+        }
     }
 
     /// Wakes the part with this `wake` in tick `at` or earlier, by `event`.

@@ -96,23 +96,6 @@ impl<P: Watcher> Observers<P> {
             .tell(|probe| probe.delivered(now, seen(), None));
     }
 
-    /// The link of `output` has waited for credits from tick `since` until before tick `now`; not at
-    /// all if `since` is `Tick::MAX`.
-    #[inline(always)]
-    pub(super) fn credit_wait_ended(
-        &mut self,
-        link: &mut LinkCounts,
-        output: OutputId,
-        since: Tick,
-        now: Tick,
-    ) {
-        link.credit_wait += now.saturating_sub(since);
-        if since < now {
-            self.watcher
-                .tell(|probe| probe.credit_wait(output, since, now));
-        }
-    }
-
     /// A switch marks a packet that is granted to `output`.
     #[inline]
     pub(super) fn marked(

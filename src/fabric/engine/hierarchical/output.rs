@@ -190,7 +190,6 @@ impl<V: Variant> Fabric<V> {
             power.is_free_at(output, free_at);
         }
         let blocked_since = std::mem::replace(&mut sender.blocked_since, Tick::MAX);
-        let out = self.kernel.outage_ticks(output, blocked_since, now);
         let nic = output.nic(self.ports);
         let transfer = Transfer {
             output,
@@ -201,9 +200,8 @@ impl<V: Variant> Fabric<V> {
             waited: now - packet.ready,
         };
         let part = &mut self.switches.outputs[output];
-        let observers = &mut self.kernel.observers;
-        observers.credit_wait_ended(&mut part.sent, output, blocked_since, now);
-        part.sent.credit_wait -= out;
+        self.kernel
+            .credit_wait_ended(&mut part.sent, output, blocked_since, now);
         if let Some(nic) = nic {
             self.injected(nic, &leaving);
         }

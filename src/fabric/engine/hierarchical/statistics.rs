@@ -42,16 +42,14 @@ impl<V: Variant> Fabric<V> {
             .filter(|&output| self.senders[output].to.is_connected())
             .map(|output| {
                 let (link, sent) = (&self.senders[output], &self.switches.outputs[output].sent);
-                // The present tick counts too.
-                let (since, now) = (link.blocked_since, self.kernel.now + 1);
-                let out = self.kernel.outage_ticks(output, since, now);
                 LinkStats {
                     from: output.link_end(self.ports, self.radix),
                     to: link.to.link_end(self.radix),
                     flits: sent.flits,
                     units: sent.flits,
                     packets: sent.packets,
-                    credit_wait_ticks: sent.credit_wait + now.saturating_sub(since) - out,
+                    credit_wait_ticks: sent.credit_wait
+                        + self.kernel.credit_wait_so_far(output, link.blocked_since),
                     retries: self.kernel.retries(output),
                     longer_ticks: self.kernel.longer_ticks(output),
                     down_wait_ticks: self.kernel.down_wait(output),

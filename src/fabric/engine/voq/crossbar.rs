@@ -110,8 +110,8 @@ impl<V: Variant> Fabric<V> {
         let port = &mut self.outputs[output];
         if requests.any_credits {
             let since = port.end_credit_wait();
-            let observers = &mut self.kernel.observers;
-            observers.credit_wait_ended(&mut port.sent, output, since, now);
+            self.kernel
+                .credit_wait_ended(&mut port.sent, output, since, now);
         } else {
             port.begin_credit_wait(now);
             requests.retry_at = requests.retry_at.min(requests.credits_at);
@@ -267,7 +267,8 @@ impl<V: Variant> Fabric<V> {
             observers.blocked(now, output, 1 << vl, Obstacle::Crossbar);
         }
         let since = port.end_credit_wait();
-        observers.credit_wait_ended(&mut port.sent, output, since, now);
+        self.kernel
+            .credit_wait_ended(&mut port.sent, output, since, now);
         if is_busy {
             self.wake_output(output, free_at - self.stages.allocation);
             return true;

@@ -197,8 +197,8 @@ impl<V: Variant> Fabric<V> {
         let port = &mut self.outputs[output];
         if conditions.any_credits {
             let since = port.end_credit_wait();
-            let observers = &mut self.kernel.observers;
-            observers.credit_wait_ended(&mut port.sent, output, since, now);
+            self.kernel
+                .credit_wait_ended(&mut port.sent, output, since, now);
         } else {
             port.begin_credit_wait(now);
         }
@@ -228,8 +228,8 @@ impl<V: Variant> Fabric<V> {
             && !has_flows;
         if is_eligible {
             let (since, now) = (port.end_credit_wait(), self.kernel.now);
-            let observers = &mut self.kernel.observers;
-            observers.credit_wait_ended(&mut port.sent, output, since, now);
+            self.kernel
+                .credit_wait_ended(&mut port.sent, output, since, now);
             let pick = self.nics.arbiters.pick(nic.index(), waiting_vls);
             self.fetch_from_pair(nic, output, pick, sole);
         }

@@ -120,9 +120,8 @@ impl<V: Variant> Fabric<V> {
                     flits: output.sent.flits - counts.flits,
                     units: output.sent_bytes - bytes,
                     packets: output.sent.packets - counts.packets,
-                    // A credit wait that has not ended counts up to and including the present tick.
                     credit_wait_ticks: output.sent.credit_wait
-                        + (self.kernel.now + 1).saturating_sub(output.blocked_since),
+                        + self.kernel.credit_wait_so_far(at, output.blocked_since),
                     retries: self.kernel.retries(at),
                     longer_ticks: self.kernel.longer_ticks(at),
                     down_wait_ticks: self.kernel.down_wait(at),

@@ -141,7 +141,8 @@ impl<'s> Hca<'s> {
             .filter_map(|(&qp, queue)| Some((qp, *queue.front()?)))
             .collect();
         let has_credits = |link: &Link<'_>, id: PacketId| link.has_credits(&packets[id]);
-        if !heads.is_empty() && !heads.values().any(|&id| has_credits(link, id)) {
+        let counts = !heads.is_empty() && link.counts_credit_wait(now);
+        if counts && !heads.values().any(|&id| has_credits(link, id)) {
             link.counts.credit_wait += 1;
         }
         let eligible: BTreeMap<_, _> = heads

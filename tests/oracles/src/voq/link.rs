@@ -305,6 +305,11 @@ impl<'s> Link<'s> {
         self.servers.are_free(now) && self.low_server.is_free(now)
     }
 
+    /// Whether a tick without credits counts as credit wait.
+    pub fn counts_credit_wait(&self, now: Tick) -> bool {
+        !self.outages.is_down(now)
+    }
+
     /// A CNP or an ACK may start.
     pub fn takes_answers(&self, now: Tick) -> bool {
         let power = self.power.as_ref();

@@ -270,7 +270,8 @@ impl<'s> Switch<'s> {
                     pick,
                 });
             }
-            if is_first && !heads.values().flatten().any(|&id| has_credits(id)) {
+            let counts = is_first && links[link].counts_credit_wait(now);
+            if counts && !heads.values().flatten().any(|&id| has_credits(id)) {
                 links[link].counts.credit_wait += 1;
             }
         }
