@@ -1,6 +1,6 @@
 //! Reads only `[fabric]` and `[qos]` of an experiment file, for the `fabric` commands.
 
-use crate::config::document::{ConfigError, Document, Texts, read};
+use crate::config::document::{ConfigError, Document, Texts, read, refused};
 use crate::config::fabric::tables::RawSl2Vl;
 use crate::config::fabric::topology::RawTopology;
 use crate::config::fabric::{LinkSpeeds, RawFabric};
@@ -10,6 +10,7 @@ use crate::config::resolve::{fabric_of, with_sets};
 use crate::config::{analysis, fabric, origin};
 use crate::fabric::spec::FabricSpec;
 use crate::oblivious::Request;
+use flitwise_formats::source::shown;
 use std::path::Path;
 use toml::de::DeValue;
 
@@ -43,8 +44,9 @@ pub struct Tables {
 }
 
 /// Reads the fabric of an experiment file and applies `--set a.b=c` texts in order;
-/// without a file every key has its default. Jobs and background traffic may be
-/// missing and are not looked at beyond the names of their keys.
+/// without a file every key has its default. A file without a key is refused, unless `sets`
+/// give the fabric. Jobs and background traffic may be missing and are not looked at beyond
+/// the names of their keys.
 ///
 /// # Errors
 /// The first problem found, with its place and a cure.
@@ -75,7 +77,17 @@ pub(crate) fn fabric_of_text(
         None => texts.add("no experiment file", text),
     };
     let sets = texts.add_sets(sets);
-    let (mut document, implied) = with_sets(Document::parse(&texts, main)?, &sets)?;
+    let written = Document::parse(&texts, main)?;
+    let empty = path.filter(|_| written.root().is_empty());
+    let (mut document, implied) = with_sets(written, &sets)?;
+    if let (Some(path), None) = (empty, document.get("fabric")) {
+        let problem = format!(
+            "{}: the file has no key, so it describes no network; write its [fabric], or name no file for the default \
+             fabric",
+            shown(path).display()
+        );
+        return refused("", problem);
+    }
     imply(&mut document, implied)?;
     let raw: RawExperiment = document.read()?;
     let resolve = || -> Result<FabricOnly, ConfigError> {

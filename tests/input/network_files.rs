@@ -293,14 +293,21 @@ fn the_content_tells_what_a_file_is() {
     };
     for text in [
         "# a\n[fabric]\n",
-        "",
+        "[[job]]\ntrace = \"a.vef\"\n",
         "fabric.topology = { kind = \"single\", nics = 4 }\n",
     ] {
         assert!(load(text, &[]).unwrap().fabric().is_some(), "{text}");
     }
+    // The network of an empty file is no default.
+    let set = ["fabric.kind=voq".to_owned()];
+    for text in ["", " \n\t\n", "\u{feff}", "# a\n\n# b"] {
+        let message = load(text, &[]).unwrap_err().to_string();
+        assert!(message.contains("describes no network"), "{message}");
+        assert!(load(text, &["seed=2".to_owned()]).is_err());
+        assert!(load(text, &set).is_ok());
+    }
     let dot = "// a\n# b\n/* c */ Digraph { H1 -> s -> H1 }";
     assert_eq!(load(dot, &[]).unwrap().source, NetworkSource::Graph);
-    let set = ["fabric.kind=voq".to_owned()];
     let message = load(dot, &set).unwrap_err().to_string();
     assert!(
         message.contains("is a graph in the DOT language; leave it out"),
