@@ -1,6 +1,6 @@
 //! The parts of the summary about a run that was stopped, or whose background fell behind.
 
-use super::measures::saturated_flows;
+use super::measures::{end_ps, saturated_flows};
 use crate::config::experiment::Measure;
 use crate::config::{Experiment, Plan};
 use crate::fabric::topology::Topology;
@@ -9,8 +9,9 @@ use crate::replay::background::Pattern;
 use crate::run::{Measured, RunResult, Saturation, Simulation, Status};
 use crate::units::{percent, short_time};
 
-/// The line about the replay of jobs `main`, if it was stopped.
-pub(super) fn stopped_jobs(plan: &Plan, main: &Simulation) -> Option<String> {
+/// The line about the replay of the jobs, if it was stopped.
+pub(super) fn stopped_jobs(plan: &Plan, result: &RunResult) -> Option<String> {
+    let main = &result.main;
     if !matches!(main.status, Status::Interrupted | Status::Saturated) {
         return None;
     }
@@ -27,7 +28,11 @@ pub(super) fn stopped_jobs(plan: &Plan, main: &Simulation) -> Option<String> {
             let whole = u128::from(ran_ps) * u128::from(reached.operations_total);
             let whole = whole / u128::from(operations);
             let whole = u64::try_from(whole).unwrap_or(u64::MAX).max(ran_ps);
-            let end_ps = start_ps.saturating_add(whole);
+            // The last operations may be the longest ones, and the jobs end no earlier than without contention.
+            let references = [&result.ideal, &result.unloaded].into_iter().flatten();
+            let references = references.filter(|run| run.status == Status::Complete);
+            let least = references.map(|run| end_ps(&plan.experiment, run)).max();
+            let end_ps = start_ps.saturating_add(whole).max(least.unwrap_or(0));
             format!(
                 "stopped at {} of about {}",
                 short_time(at_ps),

@@ -50,7 +50,7 @@ fn write_all(out: &mut String, plan: &Plan, result: &RunResult, explain: bool) -
         }
         return write_measured(out, plan, result, explain);
     }
-    let stopped = stopped_jobs(plan, main);
+    let stopped = stopped_jobs(plan, result);
     write_times(out, plan, result, stopped.as_deref())?;
     if stopped.is_none() {
         write_split(out, plan, result)?;

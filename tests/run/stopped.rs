@@ -1,6 +1,7 @@
 //! Runs that the user stops.
 
 use flitwise::config::resolve_text;
+use flitwise::results::summary;
 use flitwise::run::{Control, RunError, Status, run_plan};
 use std::fmt::Write;
 use std::sync::atomic::AtomicBool;
@@ -41,4 +42,39 @@ fn a_missing_ideal_run_interrupts_the_result() {
     assert_eq!(result.status(&plan), Status::Interrupted);
     result.ideal = None;
     assert_eq!(result.status(&plan), Status::Interrupted);
+}
+
+/// Most operations may be short, and the last one long.
+#[test]
+fn a_stopped_run_is_not_expected_to_end_before_its_ideal_time() {
+    let text = "fabric.topology = { kind = \"single\", nics = 16 }\n\
+                [[job]]\ntrace = \"traces/randomaccess-16.vef.gz\"\nstart = \"1ms\"\n";
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut plan = resolve_text("test.toml", text, root, &[]).unwrap();
+    plan.split = true;
+    let mut result = run_plan(&plan, &Control::default(), 1).unwrap();
+    let tick = plan.experiment.fabric.units.tick;
+    result.main.status = Status::Interrupted;
+    result.main.stats.end_tick = tick.ticks(1_000_000_000) + 1000;
+    let reached = serde_json::json!({ "operations": 99, "operations_total": 100 });
+    result.main.reached = serde_json::from_value(reached).unwrap();
+    let mut expected = |ends: [Option<u64>; 2]| {
+        for (run, end) in [&mut result.ideal, &mut result.unloaded]
+            .into_iter()
+            .zip(ends)
+        {
+            let run = run.as_mut().unwrap();
+            run.status = end.map_or(Status::Interrupted, |_| Status::Complete);
+            run.jobs[0].as_mut().unwrap().end_ps = end.unwrap_or(u64::MAX);
+        }
+        let text = summary(&plan, &result, false);
+        let line = text.lines().find(|line| line.starts_with("interrupted"));
+        line.unwrap().split_once(" of about ").unwrap().1.to_owned()
+    };
+    assert_eq!(expected([Some(2_000_000_000), None]), "2.00 ms");
+    assert_eq!(
+        expected([Some(2_000_000_000), Some(3_000_000_000)]),
+        "3.00 ms"
+    );
+    assert_eq!(expected([None, None]), "1.00 ms");
 }
