@@ -3,6 +3,7 @@
 use super::compared::{KINDS, differences};
 use super::nic_rate::gbit_per_s;
 use crate::config::{Experiment, Plan, WrittenKey, experiment_json};
+use crate::fabric::spec::FabricSpec;
 use crate::units::{Ratio, counted, human_count, number};
 use flitwise_base::quote::cut;
 use serde_json::{Map, Value};
@@ -176,17 +177,38 @@ fn baseline(plan: &Plan) -> String {
     }
     if found.is_empty() && alone.is_empty() {
         let experiment = &plan.experiment;
-        let cure = if experiment.background.is_empty() && jobs(experiment) == 1 {
-            ", and nothing in it slows the job down; add a [[background]] or another [[job]]"
+        let overrides = undisturbed(&experiment.fabric).join(", ");
+        return if !overrides.is_empty() {
+            format!(
+                "{SAME}, disturbed links included; baseline.overrides = {{ {overrides} }} leaves them out"
+            )
+        } else if experiment.background.is_empty() && jobs(experiment) == 1 {
+            format!(
+                "{SAME}, and nothing in it slows the job down; add a [[background]] or another [[job]]"
+            )
         } else {
-            "; change what it leaves out with baseline.overrides"
+            format!("{SAME}; change what it leaves out with baseline.overrides")
         };
-        return format!("{SAME}{cure}");
     }
     if found.is_empty() {
         return alone.trim_end_matches(", ").to_owned();
     }
     format!("{alone}{}", found.join(", "))
+}
+
+/// The overrides after which the links of `fabric` are always up, at their full rates and without errors.
+fn undisturbed(fabric: &FabricSpec) -> Vec<&'static str> {
+    let has_events = !fabric.outages.is_empty() || !fabric.degraded.is_empty();
+    let disturbances = [
+        (has_events, "event = []"),
+        (fabric.bit_errors.is_some(), "\"fabric.bit_error_rate\" = 0"),
+        (
+            fabric.link_power.is_some(),
+            "\"power.policy\" = \"always-on\"",
+        ),
+    ];
+    let present = disturbances.into_iter().filter(|(is_there, _)| *is_there);
+    present.map(|(_, cure)| cure).collect()
 }
 
 /// The keys in which a baseline differs, each with its value there. Jobs that it leaves out are no difference of keys.

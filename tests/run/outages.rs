@@ -4,6 +4,7 @@ use crate::common::result_json;
 use flitwise::config::{Plan, resolve_text};
 use flitwise::fabric::ids::NicId;
 use flitwise::fabric::stats::LinkEnd;
+use flitwise::results::summary;
 use flitwise::run::{Control, RunResult, Status, run_plan};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -179,4 +180,42 @@ fn bit_errors_cost_retries_and_none_costs_nothing() {
         (0.005..0.12).contains(&part),
         "{part} tries per packet fail"
     );
+}
+
+/// The baseline leaves out no event by itself, and the summary says how it does.
+#[test]
+fn disturbed_links_are_left_out_of_a_baseline_on_request() {
+    const TREE: &str =
+        "[fabric]\ntopology = { kind = \"k-ary-n-tree\", k = 4, n = 2 }\nrouting = \"updn\"\n";
+    const JOB: &str = "[[job]]\ntrace = \"tiny.vef\"\n";
+    let down = event("0s", "n1", "action = \"down\"\nfor = \"640ns\"");
+    let between = event("0s", "s0 - s4", "action = \"down\"");
+    let slow = event("0s", "n1", "lanes = 2");
+    let power = "[power]\npolicy = \"on-off\"\n[baseline]\noverrides = {}\n";
+    for text in [
+        format!("{TREE}{JOB}{down}"),
+        format!("{TREE}reroute_after = \"1us\"\n{JOB}{between}"),
+        format!("{EDR}{slow}"),
+        format!("{TREE}bit_error_rate = 1e-5\n{JOB}"),
+        format!("{TREE}bit_error_rate = 1e-5\n{JOB}{down}"),
+        format!("{TREE}{JOB}{power}"),
+    ] {
+        let compared = |text: &str| {
+            let plan = plan(text);
+            let summary = summary(&plan, &run(&plan), false);
+            let line = summary
+                .lines()
+                .find(|line| line.starts_with("compared with"));
+            line.unwrap().to_owned()
+        };
+        let said = compared(&text);
+        let cure = said
+            .split_once("; baseline.")
+            .unwrap_or_else(|| panic!("{said}"))
+            .1;
+        let cure = cure.strip_suffix(" leaves them out").unwrap();
+        let text = text.replace("[baseline]\noverrides = {}\n", "");
+        let cured = compared(&format!("{text}[baseline]\n{cure}\n"));
+        assert!(!cured.contains("nothing: "), "{cured}");
+    }
 }
