@@ -49,8 +49,8 @@ pub fn is_folder(dir: &Path) -> bool {
         && Found::of(dir).is_ok_and(|found| !found.lists.is_empty() || !found.actions.is_empty())
 }
 
-/// The trace in a directory: its list of files; or its only file; or the files of all ranks, whose names end with
-/// `rank-` and a number, in the order of these.
+/// The trace in a directory: its list of files; or its only file; or the files of all ranks, in the order of the numbers
+/// at the ends of their names.
 pub(super) fn read(dir: &Path, stop: Stop<'_>) -> Result<Trace, Error> {
     let found = Found::of(dir).map_err(|e| Error::io(dir, e))?;
     match (&found.lists[..], &found.actions[..]) {
@@ -84,7 +84,7 @@ fn several(is: &str, traces: &[PathBuf]) -> String {
     )
 }
 
-/// A file whose name ends with `rank-` and a number, or with a word and a number, such as `actions0.txt`.
+/// A file whose name ends with `rank-` and a number, or with a number, such as `actions0.txt` and `actions.0.gz`.
 struct Numbered<'a> {
     number: u64,
     file: &'a PathBuf,
@@ -123,15 +123,16 @@ impl<'a> Numbered<'a> {
 
 const DIRECTORY: &str = "is a directory";
 
-/// Where the number at the end of a name begins that a word comes before; its endings do not count.
+/// Where the number at the end of a name begins: its last ending, or what ends the name before that.
 fn number_at(name: &str) -> Option<usize> {
     let packed = [".gz", ".zst", ".zstd"];
     let plain = packed.iter().find_map(|end| name.strip_suffix(end));
     let plain = plain.unwrap_or(name);
     let stem = plain.rsplit_once('.').map_or(plain, |(stem, _)| stem);
-    let word = stem.trim_end_matches(|c: char| c.is_ascii_digit());
-    let is_word = word.ends_with(|c: char| c.is_alphabetic() || matches!(c, '-' | '_'));
-    (is_word && word.len() < stem.len()).then_some(word.len())
+    [plain, stem].into_iter().find_map(|text| {
+        let before = text.trim_end_matches(|c: char| c.is_ascii_digit());
+        (before.len() < text.len()).then_some(before.len())
+    })
 }
 
 /// The files in the order of their numbers; else why they can't be ordered, and what to do. The trace that has them `is`
@@ -141,32 +142,33 @@ pub(super) fn in_order(
     is: &str,
     is_whole: &dyn Fn(&Path) -> bool,
 ) -> Result<Vec<PathBuf>, String> {
-    let Some(mut numbered) = files.iter().map(Numbered::of).collect::<Option<Vec<_>>>() else {
-        let whole: Vec<PathBuf> = files
-            .iter()
-            .filter(|file| is_whole(file))
-            .cloned()
-            .collect();
-        return Err(if whole.is_empty() {
-            format!(
-                "{is} with {} files of ranks and no list of them; their names do not all end with `rank-` and a \
-                 number: write a list",
-                files.len()
-            )
+    by_number(files).map_err(|why| {
+        let whole = files.iter().filter(|file| is_whole(file));
+        let whole: Vec<PathBuf> = whole.cloned().collect();
+        if whole.is_empty() {
+            format!("{is} {why}")
         } else {
             several(is, &whole)
-        });
+        }
+    })
+}
+
+fn by_number(files: &[PathBuf]) -> Result<Vec<PathBuf>, String> {
+    let Some(mut numbered) = files.iter().map(Numbered::of).collect::<Option<Vec<_>>>() else {
+        return Err(format!(
+            "with {} files of ranks and no list of them; their names do not all end with a number: write a list",
+            files.len()
+        ));
     };
     numbered.sort_unstable_by_key(|file| (file.number, file.file));
     let first = numbered.first().map_or(0, |file| file.number.min(1));
     for (number, file) in (first..).zip(&numbered) {
         if file.number > number {
-            return Err(format!("{is} {}", lacking(files.len(), file, number)));
+            return Err(lacking(files.len(), file, number));
         }
         if file.number < number {
             return Err(format!(
-                "{is} with more than one file with the number {}, such as `{}`; give each trace a directory of \
-                 its own",
+                "with more than one file with the number {}, such as `{}`; give each trace a directory of its own",
                 file.number,
                 file.with(file.number)
             ));

@@ -337,8 +337,8 @@ fn archives_without_a_list_or_with_two_are_refused() {
     };
     let (zero, one) = ("0 init\n", "1 init\n");
     assert_eq!(
-        set(&[("0", zero), ("1", one)]),
-        "a.tar: is an archive with 2 files of ranks and no list of them; their names do not all end with `rank-` and a number: write a list"
+        set(&[("0", zero), ("b", one)]),
+        "a.tar: is an archive with 2 files of ranks and no list of them; their names do not all end with a number: write a list"
     );
     assert_eq!(
         set(&[("x", "0\n"), ("y", "0\n")]),

@@ -112,7 +112,7 @@ fn files_without_numbers_are_traces_of_their_own_or_need_a_list() {
         )),
         "{refused}"
     );
-    let (dir, _) = files(&[("0.txt", b"0 init\n"), ("1.txt", b"1 init\n")]);
+    let (dir, _) = files(&[("0.txt", b"0 init\n"), ("b.txt", b"1 init\n")]);
     let refused = Trace::open(dir.path()).unwrap_err().to_string();
     assert!(
         refused.contains("2 files of ranks and no list of them"),
@@ -239,9 +239,34 @@ fn broken_archives_are_refused() {
 }
 
 #[test]
-fn files_named_by_a_word_and_a_number_are_in_order() {
-    let (dir, _) = files(&[("actions1.txt", PAIR[2].1), ("actions0.txt", PAIR[1].1)]);
-    is_the_pair(dir.path());
+fn files_whose_names_end_with_a_number_are_in_order() {
+    let packed = [2, 1].map(|at| gzip(PAIR[at].1));
+    for [one, zero] in [
+        ["actions1.txt", "actions0.txt"],
+        ["a.1", "a.0"],
+        ["lu2.1", "lu2.0"],
+        ["a.1.txt", "a.0.txt"],
+        ["a.01", "a.00"],
+        ["rank-1.txt", "rank-0.txt"],
+        ["1", "0"],
+    ] {
+        let (dir, _) = files(&[(one, PAIR[2].1), (zero, PAIR[1].1)]);
+        is_the_pair(dir.path());
+        let [one, zero] = [one, zero].map(|name| format!("{name}.gz"));
+        let (dir, _) = files(&[(&one, &packed[0]), (&zero, &packed[1])]);
+        is_the_pair(dir.path());
+    }
+    let (dir, _) = files(&[("a.0", PAIR[1].1), ("a.2", PAIR[2].1)]);
+    let refused = Trace::open(dir.path()).unwrap_err().to_string();
+    assert!(refused.contains("but lacks `a.1`"), "{refused}");
+    // Traces of their own, named by their numbers of ranks.
+    let whole = b"0 init\n1 init\n0 finalize\n1 finalize\n";
+    let (dir, _) = files(&[("lu.16", whole), ("lu.32", whole)]);
+    let refused = Trace::open(dir.path()).unwrap_err().to_string();
+    assert!(
+        refused.contains("several TI traces; name one of them: "),
+        "{refused}"
+    );
     let mut set = flitwise_formats::ti::Set::new("a.tar".as_ref()).unwrap();
     for (name, text) in [("x/9_rank-2.txt", PAIR[2].1), ("x/9_rank-1.txt", PAIR[1].1)] {
         let (_dir, path) = file(text);
