@@ -97,11 +97,26 @@ struct Unit {
 }
 
 impl Settings {
+    /// Whether the pattern and the mapping fit the graph of a network, and ranks send to others.
+    ///
+    /// # Errors
+    /// As [`Self::fits`], or if no rank of the examined pattern sends to another one.
+    pub fn check(&self, graph: &Graph) -> Result<(), String> {
+        self.fits(graph)?;
+        match self.pattern.silence(self.level, self.mapping.ranks) {
+            Some(cure) => Err(format!(
+                "{} with {} ranks has no rank that sends to another one; {cure}",
+                self.pattern, self.mapping.ranks
+            )),
+            None => Ok(()),
+        }
+    }
+
     /// Whether the pattern and the mapping fit the graph of a network.
     ///
     /// # Errors
     /// If there are fewer than two ranks or fewer hosts than ranks, the pattern does not take this number of ranks, or it has no such level.
-    pub fn check(&self, graph: &Graph) -> Result<(), String> {
+    pub fn fits(&self, graph: &Graph) -> Result<(), String> {
         self.mapping.check(graph)?;
         self.pattern.check(self.mapping.ranks)?;
         if self.mapping.ranks < 2 {

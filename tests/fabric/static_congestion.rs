@@ -4,12 +4,13 @@ use crate::common::random_topology;
 use flitwise::fabric::spec::FabricSpec;
 use flitwise::fabric::topology::Topology;
 use flitwise::oblivious::{
-    Analysis, CableCounts, DelayPaths, EdgeId, HostId, Level, Mapping, Network, PathChoice,
+    Analysis, CableCounts, DelayPaths, EdgeId, Given, HostId, Level, Mapping, Network, PathChoice,
     Pattern, Settings, Subset, Versus, WorstCase,
 };
 use flitwise::stop::Stop;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -106,7 +107,7 @@ fn naive(network: &Network, settings: &Settings, run: u64) -> Naive {
 fn pattern() -> impl Strategy<Value = Pattern> {
     let simple = || {
         let mut names = Pattern::names();
-        names.push("3neighbor");
+        names.extend(["3neighbor", "shift:4"]);
         prop::sample::select(names).prop_map(|name| Pattern::parse(name).unwrap())
     };
     let versus = (simple(), simple(), 1..6u32).prop_map(|(first, second, ranks)| {
@@ -186,8 +187,17 @@ proptest! {
         let hosts = network.graph.host_count();
         let ranks = ((f64::from(hosts) * share) as u32).clamp(1, 24);
         let settings = settings(pattern, ranks, seed);
-        if settings.check(&network.graph).is_err() {
+        if settings.fits(&network.graph).is_err() {
             return Ok(());
+        }
+        let is_silent = settings.levels().all(|number| {
+            let mut level = Level::default();
+            settings.fill(0, number, &mut level);
+            level.pairs[..level.counted].iter().all(|pair| pair.from == pair.to)
+        });
+        // A permutation may be drawn in which each rank has itself.
+        if !is_silent || !settings.pattern.to_string().starts_with("rand") {
+            prop_assert_eq!(settings.check(&network.graph).is_err(), is_silent);
         }
         let mut analysis = Analysis::default();
         analysis.extend(&network, &settings, 3, 2, Stop::never());
@@ -214,7 +224,7 @@ proptest! {
         let network = network(topology);
         let mut settings = settings(pattern, network.graph.host_count().min(40), seed);
         settings.delay = DelayPaths::None;
-        if settings.check(&network.graph).is_err() {
+        if settings.fits(&network.graph).is_err() {
             return Ok(());
         }
         let mut one = Analysis::default();
@@ -327,4 +337,61 @@ fn shares_of_a_parking_lot() {
     let mut fair = FairShares::new(&network);
     fair.of(&network, &slices, &mut shares).unwrap();
     assert_eq!(shares, [0.25, 0.25, 0.5]);
+}
+
+/// Of two patterns the first one counts, and of levels the one that is asked for.
+#[test]
+fn patterns_that_send_nothing_are_refused() {
+    let network = network(Topology::single(8).unwrap());
+    let check = |pattern: Pattern, level: Option<u32>| {
+        let settings = Settings {
+            level,
+            ..settings(pattern, 8, 1)
+        };
+        settings.check(&network.graph)
+    };
+    let pairs = Given::parse("pairs", "0 1\n\n1 0\n").unwrap();
+    let pairs = Pattern::Given(Arc::new(pairs));
+    let versus = |first, second, ranks| {
+        let [first, second] = [first, second].map(|name| Pattern::parse(name).unwrap());
+        Pattern::Versus(Box::new(Versus {
+            first,
+            second,
+            ranks,
+        }))
+    };
+    let two = versus("bisect", "shift", 4);
+    for (pattern, level) in [
+        (&pairs, None),
+        (&pairs, Some(1)),
+        (&two, None),
+        (&two, Some(0)),
+    ] {
+        assert_eq!(check(pattern.clone(), level), Ok(()));
+    }
+    assert_eq!(check(versus("bisect", "null", 4), None), Ok(()));
+    let parsed = |name| Pattern::parse(name).unwrap();
+    for (pattern, level, cure) in [
+        (
+            parsed("shift:16"),
+            None,
+            "take a distance that is no multiple of 8",
+        ),
+        (
+            parsed("shift:0"),
+            None,
+            "take a distance that is no multiple of 8",
+        ),
+        (parsed("null"), None, "as a second pattern"),
+        (
+            versus("transpose", "shift", 3),
+            None,
+            "give it at least 4 ranks",
+        ),
+        (versus("tree", "shift", 1), None, "give it at least 2 ranks"),
+        (two, Some(1), "the first pattern has the levels 0 to 0"),
+    ] {
+        let error = check(pattern, level).unwrap_err();
+        assert!(error.contains(cure), "{error}");
+    }
 }

@@ -53,7 +53,8 @@ pub(super) fn run(args: &OrcsArgs) -> Result<(), CliError> {
         ));
     }
     let settings = settings(args, pattern, ranks, &network);
-    settings.check(&network.graph).map_err(CliError::BadInput)?;
+    // A pattern that sends nothing has a result there.
+    settings.fits(&network.graph).map_err(CliError::BadInput)?;
     let head = results::head(args, &traffic, ranks);
     let counts = results::counts(&network);
     if args.checkinputfile {

@@ -111,8 +111,9 @@ impl Pattern {
         if let Some((_, pattern)) = NAMED.iter().find(|(name, _)| *name == text) {
             return Ok(pattern.clone());
         }
-        let number = |digits: &str| digits.parse::<u32>().ok().filter(|&n| n > 0);
-        if let Some(n) = text.strip_suffix("neighbor").and_then(number) {
+        let number = |digits: &str| digits.parse::<u32>().ok();
+        let neighbors = text.strip_suffix("neighbor").and_then(number);
+        if let Some(n) = neighbors.filter(|&n| n > 0) {
             return Ok(Self::Neighbor(n));
         }
         if let Some(n) = text.strip_prefix("shift:").and_then(number) {
@@ -227,6 +228,21 @@ impl Pattern {
         }
     }
 
+    /// The cure if no rank of the examined pattern sends to another one, in the level or in any; `None` if one may do.
+    pub(crate) fn silence(&self, level: Option<u32>, ranks: u32) -> Option<String> {
+        Some(match self {
+            Self::Null => "as a second pattern (--against) it leaves the first one alone".into(),
+            Self::Versus(both) => return both.silence(level),
+            _ if ranks < 2 => "give it at least 2 ranks".into(),
+            Self::ShiftBy(distance) if distance % ranks == 0 => {
+                format!("take a distance that is no multiple of {ranks}")
+            }
+            Self::Transpose if ranks < 4 => "give it at least 4 ranks, a square".into(),
+            // Nor does a trace without messages send; what it lacks is told where it is read.
+            _ => return None,
+        })
+    }
+
     /// Whether the pattern works with `ranks` ranks.
     ///
     /// # Errors
@@ -293,6 +309,18 @@ impl Versus {
             self.first.levels(self.ranks.min(ranks)),
             self.second.levels(rest),
         ]
+    }
+
+    /// The cure of [`Pattern::silence`]: the second pattern is load only.
+    fn silence(&self, level: Option<u32>) -> Option<String> {
+        let levels = self.first.levels(self.ranks);
+        match level {
+            Some(level) if level >= levels && levels > 0 => Some(format!(
+                "the first pattern has the levels 0 to {}",
+                levels - 1
+            )),
+            _ => self.first.silence(level, self.ranks),
+        }
     }
 
     fn add(&self, level: u32, ranks: u32, stream: &mut Stream, out: &mut Level) {

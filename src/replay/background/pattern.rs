@@ -91,7 +91,7 @@ impl Pattern {
     /// of the flow, which has a random stream of its own.
     ///
     /// # Errors
-    /// If the pattern is not defined on this topology.
+    /// If the pattern is not defined on this topology, or no NIC sends.
     pub fn senders(
         &self,
         topology: &Topology,
@@ -116,6 +116,12 @@ impl Pattern {
             _ => sender.target != Target::Nic(sender.nic),
         };
         let senders: Vec<Sender> = senders.filter(sends).collect();
+        if senders.is_empty() {
+            return bad(
+                "the pattern leads each NIC back to itself, so none sends; take another pattern"
+                    .to_owned(),
+            );
+        }
         stays_on_planes(&senders, planes)?;
         Ok(senders)
     }

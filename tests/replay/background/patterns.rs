@@ -35,8 +35,11 @@ fn patterns_on_bits() {
     // b2 b1 b0 → b1 b0 b2
     assert_eq!(to(&Pattern::Shuffle, eight), [0, 2, 4, 6, 1, 3, 5, 7]);
     let two = &single(2);
-    assert_eq!(to(&Pattern::BitReversal, two), [0, 1]);
-    assert_eq!(to(&Pattern::Shuffle, two), [0, 1]);
+    let none = Pattern::List([0, 1].map(NicId::new).to_vec());
+    for pattern in [Pattern::BitReversal, Pattern::Shuffle, none] {
+        let why = refused(&pattern, two);
+        assert!(why.contains("leads each NIC back to itself"), "{why}");
+    }
     for pattern in [
         Pattern::BitReversal,
         Pattern::BitComplement,
