@@ -10,6 +10,7 @@ use crate::config::document::{ConfigError, SET, Texts, VARY, check_name, refused
 use crate::config::study::base::{Base, Override};
 use crate::config::study::range::{seeds, values_of};
 use crate::figure::tables::TableFormat;
+use crate::units::Ratio;
 use flitwise_base::quote::{cut, quoted};
 use hashbrown::HashSet;
 
@@ -197,8 +198,11 @@ impl Study {
                 quoted(&axis.name)
             ));
         }
-        if let Some(label) = twice(&axis.settings) {
-            return error(format!("{} is listed twice; remove one", quoted(label)));
+        if let Some(label) = twice(&axis.settings, key.is_some()) {
+            return error(format!(
+                "{} is listed twice, as a text or a number; remove one",
+                quoted(label)
+            ));
         }
         self.axes.push(axis);
         let points = self.axes.iter().try_fold(1_usize, |product, axis| {
@@ -227,11 +231,24 @@ impl Study {
     }
 }
 
-/// The first label that another setting before it has.
-fn twice(settings: &[Setting]) -> Option<&str> {
+/// The first label that another setting before it has; of `values`, also in another form of the same number.
+fn twice(settings: &[Setting], values: bool) -> Option<&str> {
     let mut seen = HashSet::new();
-    let mut labels = settings.iter().map(|setting| setting.label.as_str());
-    labels.find(|label| !seen.insert(*label))
+    let again = settings.iter().find(|setting| {
+        let set = setting.overrides.first().filter(|_| values);
+        let number = set.and_then(|set| number(&set.value()));
+        let other = number.filter(|number| *number != setting.label);
+        // Both go in, so that each form is seen.
+        !seen.insert(setting.label.clone()) | other.is_some_and(|number| !seen.insert(number))
+    });
+    again.map(|setting| setting.label.as_str())
+}
+
+/// The one form of a number; `None` if `value` is none.
+fn number(value: &str) -> Option<String> {
+    let digits = value.replace('_', "");
+    let exact = digits.parse::<Ratio>().map(|ratio| ratio.to_string()).ok();
+    exact.or_else(|| Some(digits.parse::<f64>().ok()?.to_string()))
 }
 
 impl Axis {
@@ -261,7 +278,7 @@ pub(crate) fn label(written: &str) -> String {
 
 /// A part of a mean, such as `2%` or `0.02`.
 pub(crate) fn part(text: &str) -> Result<f64, String> {
-    let ratio = text.trim().parse::<crate::units::Ratio>();
+    let ratio = text.trim().parse::<Ratio>();
     let part = ratio.map_err(|e| e.to_string())?.to_f64();
     if part > 0.0 && part < 1.0 {
         Ok(part)

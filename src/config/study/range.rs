@@ -61,7 +61,7 @@ pub(crate) fn range(text: &str) -> Option<Result<Vec<String>, String>> {
     Some(values.map_err(|cause| format!("{} {cause}; write \"0..0.2 step 0.05\"", quoted(text))))
 }
 
-/// The values from `first` to at most `last`, or what is wrong with the range.
+/// The values from `first` to `last`, or what is wrong with the range.
 fn steps(first: Ratio, last: Ratio, step: Ratio) -> Result<Vec<String>, String> {
     if step.is_zero() {
         return Err("has a step of 0".to_owned());
@@ -69,12 +69,8 @@ fn steps(first: Ratio, last: Ratio, step: Ratio) -> Result<Vec<String>, String> 
     if first > last {
         return Err(format!("ends at {last}, below its first value"));
     }
-    let second = first.checked_add(step);
-    if first < last && second.is_some_and(|second| second > last) {
-        return Err("has one value, because its step is longer than the range".to_owned());
-    }
     let mut values = Vec::new();
-    let mut value = first;
+    let (mut value, mut reached) = (first, first);
     while value <= last {
         if values.len() as u64 == MOST {
             return Err(format!("has more than {MOST} values"));
@@ -84,8 +80,14 @@ fn steps(first: Ratio, last: Ratio, step: Ratio) -> Result<Vec<String>, String> 
             return Err(format!("has the value {text}, which is no decimal number"));
         }
         values.push(text);
+        reached = value;
         let next = value.checked_add(step);
         value = next.ok_or("has numbers that are too large")?;
+    }
+    if reached < last {
+        return Err(format!(
+            "has {reached} as its last value, because its steps do not meet {last}; end it at {reached}, or take another step"
+        ));
     }
     Ok(values)
 }
@@ -141,13 +143,12 @@ mod tests {
         );
         assert_eq!(of("0..0.2:0.1").unwrap(), ["0", "0.1", "0.2"]);
         assert_eq!(of("1..3").unwrap(), ["1", "2", "3"]);
-        // The last step does not reach the end.
-        assert_eq!(of("1..2 step 0.4").unwrap(), ["1", "1.4", "1.8"]);
         assert_eq!(range("../a.vef"), None);
         for (wrong, cause) in [
             ("1..0", "ends at 0, below its first value"),
             ("0..1 step 0", "has a step of 0"),
-            ("0..1 step 2", "its step is longer than the range"),
+            ("0..1 step 2", "has 0 as its last value"),
+            ("0.1..0.5 step 0.15", "end it at 0.4, or take another step"),
             (
                 "0..1 step 1/3",
                 "has the value 1/3, which is no decimal number",
