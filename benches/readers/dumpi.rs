@@ -3,7 +3,7 @@
 
 use crate::dumpi_files::{File, Value, list, status, text};
 use crate::measure::Bench;
-use flitwise_formats::dumpi::{Call, Info, Layout, Parser, Set, Step, check};
+use flitwise_formats::dumpi::{Call, Layout, Parser, Set, Step, check};
 use std::hint::black_box;
 use std::io::Write;
 
@@ -43,9 +43,6 @@ pub fn run(bench: &mut Bench) {
         bench.rate(&format!("DUMPI check, {name}"), "MB/s", bytes, || {
             let check = check(&set).expect("a trace");
             assert!(check.is_clean(), "{:?}", check.errors);
-        });
-        bench.rate(&format!("DUMPI summary, {name}"), "MB/s", bytes, || {
-            black_box(Info::read(&set).expect("a trace"));
         });
     }
 }

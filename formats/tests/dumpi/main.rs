@@ -6,6 +6,7 @@ mod data;
 mod broken;
 mod fuzzed;
 mod layouts;
+mod messages;
 mod recordings;
 mod sets;
 mod write;

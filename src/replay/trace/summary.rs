@@ -53,6 +53,21 @@ pub(super) fn keys(object: Value) -> Map<String, Value> {
     }
 }
 
+/// The number of ranks and the machines that they ran on, for the text.
+pub(super) fn ranks_on(ranks: u32, hosts: usize) -> String {
+    let hosts = match hosts {
+        1 => "1 host".to_owned(),
+        n => format!("{} hosts", human_count(n as u64)),
+    };
+    format!("{} on {hosts}", human_count(ranks.into()))
+}
+
+/// The numbers of calls by name, for the JSON.
+pub(super) fn counts_value<'a>(counts: impl Iterator<Item = (&'a str, u64)>) -> Value {
+    let members = counts.map(|(name, count)| (name.to_owned(), count.into()));
+    Value::Object(members.collect())
+}
+
 /// A table of the numbers of calls by name.
 pub(super) fn counts<'a>(
     title: &str,
@@ -97,6 +112,11 @@ impl Computation {
         let [least, mean, most] = self.span().map(shown);
         let imbalance = 100.0 * self.imbalance();
         format!("{first}{least} to {most} per rank, mean {mean}, imbalance {imbalance:.1} %")
+    }
+
+    /// The same for nanoseconds.
+    pub fn time_row(&self, first: &str) -> String {
+        self.row(first, |ns| human_time((ns * 1000.0) as u64))
     }
 
     /// The value in the JSON.

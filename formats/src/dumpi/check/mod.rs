@@ -12,6 +12,7 @@ use flitwise_base::stop::Stop;
 
 pub use self::odd::Odd;
 use self::rank::RankCheck;
+use super::call::Function;
 use super::record::Record;
 use super::set::Set;
 use crate::error::Error;
@@ -27,10 +28,26 @@ pub struct Check {
     pub warnings: Problems,
     /// The number of oddities of each [kind](Odd), of all ranks.
     odd: [u64; Odd::ALL.len()],
-    /// Calls of each rank, as far as they could be read.
-    pub calls: Vec<u64>,
+    /// By rank, as far as its calls could be read.
+    pub ranks: Vec<RankInfo>,
+    /// Calls by the number of the function.
+    calls: Vec<u64>,
     /// The last wrong number of ranks that a call returned. Each rank may ask for it often; it is one error.
     wrong_size: Option<i32>,
+}
+
+/// The calls of one rank.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct RankInfo {
+    /// Calls in its file.
+    pub calls: u64,
+    /// Calls that the recorder counted and left out.
+    pub ignored: u64,
+    /// Collectives that it took part in; see [`Call::collective`](super::Call::collective).
+    pub collectives: u64,
+    /// Threads that made calls.
+    pub threads: u32,
 }
 
 impl Check {
@@ -44,6 +61,18 @@ impl Check {
     #[must_use]
     pub fn odd(&self, odd: Odd) -> u64 {
         self.odd.get(odd as usize).copied().unwrap_or(0)
+    }
+
+    /// The functions that occur, and how often all ranks called them, by number.
+    pub fn calls(&self) -> impl Iterator<Item = (Function, u64)> {
+        let all = (0..).zip(&self.calls).filter(|(_, count)| **count > 0);
+        all.filter_map(|(number, count)| Some((Function::from_number(number)?, *count)))
+    }
+
+    /// The sum of a count over the ranks.
+    #[must_use]
+    pub fn total(&self, count: impl Fn(&RankInfo) -> u64) -> u64 {
+        self.ranks.iter().map(count).sum()
     }
 
     /// Notes that a call returned `said` ranks, which is not the number of files; false if the last wrong one was the same.
@@ -95,15 +124,16 @@ pub fn check_seen(
         errors: Problems::default(),
         warnings: Problems::default(),
         odd: [0; Odd::ALL.len()],
-        calls: Vec::new(),
+        ranks: Vec::new(),
+        calls: vec![0; usize::from(Function::END)],
         wrong_size: None,
     };
     for rank in 0..set.ranks() {
+        check.ranks.push(RankInfo::default());
         if let Err(e) = file(set, rank, &mut check, see, stop) {
             let problem = e.into_problem()?;
             check.errors.add(|| problem);
         }
-        check.calls.resize(rank as usize + 1, 0);
     }
     Ok(check)
 }
@@ -119,7 +149,7 @@ fn file(
     let types = set.types(rank)?;
     let mut reader = set.reader(rank)?;
     let mut rank_check = RankCheck::new((rank, reader.path().into()), set.ranks(), types);
-    check.calls.push(0);
+    let mut seen = 0_u64;
     while reader
         .next_record(|record| {
             rank_check.record(record, check);
@@ -127,11 +157,9 @@ fn file(
         })?
         .is_some()
     {
-        if let Some(calls) = check.calls.last_mut() {
-            *calls += 1;
-            if calls.is_multiple_of(ASK_EVERY) {
-                stop.check()?;
-            }
+        seen += 1;
+        if seen.is_multiple_of(ASK_EVERY) {
+            stop.check()?;
         }
     }
     rank_check.finish(reader.trailer(), check);

@@ -45,7 +45,7 @@ pub struct RankCheck {
     comms: HashMap<Comm, Size>,
     /// Communicators with a topology on which nothing was sent, with the offset of the call that made them.
     topologies: BTreeMap<Comm, u64>,
-    /// End of the last call of each thread, on the wall clock.
+    /// End of the last call of each thread, on the wall clock; the least number if that was not recorded.
     ends: HashMap<u16, i64>,
     /// End of the last call of any thread, from which a replay counts the computation before the next one.
     last_end: Option<i64>,
@@ -113,6 +113,10 @@ impl RankCheck {
         if let Some(calls) = self.calls.get_mut(usize::from(function.number())) {
             *calls += 1;
         }
+        if let Some(info) = check.ranks.last_mut() {
+            info.calls += 1;
+            info.collectives += u64::from(call.collective().is_some());
+        }
         self.times(record, check);
         self.types.note(call);
         self.requests(call, check);
@@ -125,9 +129,12 @@ impl RankCheck {
 
     fn times(&mut self, record: &Record<'_>, check: &mut Check) {
         let last_cpu = record.cpu.and_then(|cpu| self.last_cpu.replace(cpu.stop));
+        let thread = record.thread.unwrap_or(0);
+        let end = self.ends.entry(thread).or_insert(i64::MIN);
         let Some(wall) = record.wall else {
             return;
         };
+        let before = std::mem::replace(end, wall.stop);
         let computed = self
             .last_end
             .map_or(0, |end| wall.start.saturating_sub(end));
@@ -140,8 +147,6 @@ impl RankCheck {
         if leaps {
             self.odd(check, Odd::Leap, || leap(computed, on_cpu));
         }
-        let thread = record.thread.unwrap_or(0);
-        let before = self.ends.insert(thread, wall.stop).unwrap_or(i64::MIN);
         let last_end = self.last_end.replace(wall.stop);
         if wall.stop < wall.start {
             self.odd(check, Odd::Time, || ends_before_start(wall, last_end));
@@ -333,8 +338,16 @@ impl RankCheck {
     /// Checks what follows the calls.
     pub fn finish(mut self, trailer: &Trailer, check: &mut Check) {
         self.function = None;
+        for (all, calls) in check.calls.iter_mut().zip(&self.calls) {
+            *all += calls;
+        }
+        if let Some(info) = check.ranks.last_mut() {
+            // The last entry is the sum of the others.
+            let ignored = trailer.ignored.split_last();
+            info.ignored = ignored.map_or(0, |(_, all)| all.iter().map(|&n| u64::from(n)).sum());
+            info.threads = self.ends.len() as u32;
+        }
         let counted = trailer.calls.iter().zip(&trailer.ignored);
-        // The last counters are the sums of the others.
         let functions = trailer.calls.len().saturating_sub(1);
         for (number, (&calls, &ignored)) in (0..).zip(counted).take(functions) {
             let found = self.calls.get(usize::from(number)).copied().unwrap_or(0);

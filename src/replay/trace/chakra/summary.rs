@@ -7,7 +7,7 @@ use crate::trace::summary::{Computation, Summary, bytes, keys, messages};
 use crate::trace::verdict::{Count, Verdict};
 use anyhow::bail;
 use flitwise_base::stop::Stop;
-use flitwise_base::units::{human_bytes, human_count, human_time};
+use flitwise_base::units::{human_bytes, human_count};
 use flitwise_formats::Problems;
 use flitwise_formats::chakra::Trace;
 use flitwise_formats::source::Input;
@@ -80,10 +80,7 @@ fn rows(
                 human_bytes(info.collective_bytes)
             ),
         ),
-        (
-            "computation",
-            computation.row(&calcs, |ns| human_time((ns * 1000.0) as u64)),
-        ),
+        ("computation", computation.time_row(&calcs)),
         (
             "streams",
             format!(

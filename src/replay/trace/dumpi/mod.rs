@@ -36,7 +36,7 @@ pub const DUMPI: TraceFormat = TraceFormat {
     name: "DUMPI",
     probe: |_, head| Set::probe(head),
     finds: Set::is_directory,
-    check,
+    check: |input, stop| Ok(Box::new(DumpiFile::open(input, stop)?)),
     summary: summary::summary,
     verdict: verdict::verdict,
     reads_once: false,
@@ -48,45 +48,11 @@ pub const DUMPI: TraceFormat = TraceFormat {
     ],
 };
 
-fn check(input: &Input, stop: Stop<'_>) -> anyhow::Result<Box<dyn TraceFile>> {
-    let set = Set::of_input(input, stop)?;
-    let path = || set.path().display().to_string();
-    let mut survey = Survey::default();
-    let mut full = false;
-    let mut see = |rank, record: &Record<'_>| {
-        full = full || survey.is_full();
-        if !full {
-            survey.see(rank, record);
-        }
-    };
-    let check = check_seen(&set, &mut see, stop)?;
-    if !check.is_clean() {
-        bail!(refusal(&check.errors));
-    }
-    if full {
-        bail!(
-            "{}: makes too many communicators, or posts too many receives from anyone, to follow them",
-            path()
-        );
-    }
-    let known = survey
-        .finish(&set)
-        .map_err(|problem| anyhow::Error::new(*problem))?;
-    let mut found = remarks(&check);
-    found.extend(verdict::polls_left_out(&set)?);
-    Ok(Box::new(DumpiFile {
-        given: input.path().to_owned(),
-        set: Arc::new(set),
-        remarks: found,
-        known: Arc::new(known),
-        compared: Comparison::default(),
-    }))
-}
-
 /// A trace that checked clean.
 struct DumpiFile {
     set: Arc<Set>,
     known: Arc<Known>,
+    check: Check,
     /// The path by which it is given.
     given: PathBuf,
     /// Communication that the recording lacks, or that is doubtful.
@@ -125,6 +91,42 @@ fn remarks(check: &Check) -> Vec<String> {
 }
 
 impl DumpiFile {
+    fn open(input: &Input, stop: Stop<'_>) -> anyhow::Result<Self> {
+        let set = Set::of_input(input, stop)?;
+        let path = || set.path().display().to_string();
+        let mut survey = Survey::default();
+        let mut full = false;
+        let mut see = |rank, record: &Record<'_>| {
+            full = full || survey.is_full();
+            if !full {
+                survey.see(rank, record);
+            }
+        };
+        let check = check_seen(&set, &mut see, stop)?;
+        if !check.is_clean() {
+            bail!(refusal(&check.errors));
+        }
+        if full {
+            bail!(
+                "{}: makes too many communicators, or posts too many receives from anyone, to follow them",
+                path()
+            );
+        }
+        let known = survey
+            .finish(&set)
+            .map_err(|problem| anyhow::Error::new(*problem))?;
+        let mut found = remarks(&check);
+        found.extend(verdict::polls_left_out(&set)?);
+        Ok(Self {
+            given: input.path().to_owned(),
+            set: Arc::new(set),
+            remarks: found,
+            known: Arc::new(known),
+            check,
+            compared: Comparison::default(),
+        })
+    }
+
     /// The clock of the computations.
     fn clock(&self, reading: &Reading) -> anyhow::Result<Option<ComputeTime>> {
         let lacks = |clock| match clock {

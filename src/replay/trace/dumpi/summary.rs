@@ -1,92 +1,86 @@
 //! Summary of a DUMPI trace.
 
-use super::DUMPI;
-use crate::trace::ComputeTime;
-use crate::trace::summary::{Computation, Summary, bytes, counts, keys, messages, sent};
+use super::DumpiFile;
+use crate::trace::summary::{
+    Computation, Summary, bytes, counts, counts_value, keys, messages, ranks_on, sent,
+};
+use crate::trace::{ComputeTime, TraceFile};
 use flitwise_base::stop::Stop;
-use flitwise_base::units::{human_count, human_time};
-use flitwise_formats::dumpi::info::RankInfo;
-use flitwise_formats::dumpi::{Info, Set};
+use flitwise_base::units::human_count;
+use flitwise_formats::dumpi::Check;
 use flitwise_formats::source::Input;
 use flitwise_formats::traffic::Traffic;
 use serde_json::{Map, Value, json};
+use std::collections::BTreeSet;
 
 pub(super) fn summary(input: &Input) -> anyhow::Result<Summary> {
-    let set = Set::of_input(input, Stop::never())?;
-    let info = Info::read(&set)?;
-    // The ranks need not agree.
-    let file = (DUMPI.check)(input, Stop::never())?;
-    let (traffic, _) = sent(&*file, None)?;
+    let file = DumpiFile::open(input, Stop::never())?;
+    let trailers = (0..file.ranks()).map(|rank| file.set.trailer(rank));
+    let trailers: Vec<_> = trailers.collect::<Result<_, _>>()?;
+    let hosts: BTreeSet<&str> = trailers.iter().map(|t| &*t.hostname).collect();
+    // The version of the recorder of rank 0.
+    let format = format!("DUMPI {}", file.set.trailer(0)?.version);
+    let facts = (format, hosts.len());
+    let (traffic, _) = sent(&file, None)?;
     let clocks = [ComputeTime::Wall, ComputeTime::Cpu];
-    let by_clock = clocks.map(|clock| Some(sent(&*file, Some(clock)).ok()?.1));
-    let by_name = info.calls().map(|(function, n)| (function.name(), n));
+    let by_clock = clocks.map(|clock| Some(sent(&file, Some(clock)).ok()?.1));
+    let by_name = file.check.calls().map(|(function, n)| (function.name(), n));
     Ok(Summary {
         ranks: file.ranks(),
-        rows: rows(&info, &traffic, &by_clock),
+        rows: rows(&file, &facts, &traffic, &by_clock),
         tables: vec![counts("call", by_name)],
-        keys: json_keys(&info, by_clock),
+        keys: json_keys(&file.check, facts, by_clock),
         further_keys: Map::new(),
         traffic,
     })
 }
 
-fn format(info: &Info) -> String {
-    format!("DUMPI {}", info.version)
-}
-
-/// The sum of a count over the ranks.
-fn sum(info: &Info, count: impl Fn(&RankInfo) -> u64) -> u64 {
-    info.ranks.iter().map(count).sum()
-}
-
 fn rows(
-    info: &Info,
+    file: &DumpiFile,
+    (format, hosts): &(String, usize),
     traffic: &Traffic,
     by_clock: &[Option<Computation>; 2],
 ) -> Vec<(&'static str, String)> {
-    let hosts = match info.hosts {
-        1 => "1 host".to_owned(),
-        n => format!("{} hosts", human_count(n)),
-    };
-    let ranks = human_count(info.ranks.len() as u64);
-    let mut calls = human_count(sum(info, |rank| rank.calls));
-    let ignored = sum(info, |rank| rank.ignored);
+    let check = &file.check;
+    let mut calls = human_count(check.total(|rank| rank.calls));
+    let ignored = check.total(|rank| rank.ignored);
     if ignored > 0 {
         calls += &format!(", and {} that were left out", human_count(ignored));
     }
-    let collectives = human_count(sum(info, |rank| rank.collectives));
+    let collectives = human_count(check.total(|rank| rank.collectives));
     let mut rows = vec![
-        ("format", format(info)),
-        ("ranks", format!("{ranks} on {hosts}")),
+        ("format", format.clone()),
+        ("ranks", ranks_on(file.ranks(), *hosts)),
         ("calls", calls),
         ("messages", messages(traffic)),
         ("bytes", bytes(traffic)),
         ("collectives", format!("{collectives} calls of all ranks")),
     ];
-    let time = |ns: f64| human_time((ns * 1000.0) as u64);
     for (name, computation) in ["wall time", "CPU time"].into_iter().zip(by_clock) {
         if let Some(computation) = computation {
-            rows.push((name, computation.row("computes ", time)));
+            rows.push((name, computation.time_row("computes ")));
         }
     }
     rows
 }
 
-fn json_keys(info: &Info, by_clock: [Option<Computation>; 2]) -> Map<String, Value> {
-    let calls_by_name: Map<String, Value> = (info.calls())
-        .map(|(function, n)| (function.name().to_owned(), n.into()))
-        .collect();
+fn json_keys(
+    check: &Check,
+    (format, hosts): (String, usize),
+    by_clock: [Option<Computation>; 2],
+) -> Map<String, Value> {
     let [wall, cpu] = by_clock.map(|computation| computation.map(|c| c.value()));
-    let threads = info.ranks.iter().map(|rank| rank.threads).max();
+    let threads = check.ranks.iter().map(|rank| rank.threads).max();
+    let by_name = check.calls().map(|(function, n)| (function.name(), n));
     keys(json!({
-        "format": format(info),
-        "ranks": info.ranks.len(),
-        "hosts": info.hosts,
+        "format": format,
+        "ranks": check.ranks.len(),
+        "hosts": hosts,
         "threads": threads.unwrap_or(0),
-        "calls": sum(info, |rank| rank.calls),
-        "calls_left_out": sum(info, |rank| rank.ignored),
-        "calls_by_name": calls_by_name,
-        "collective_calls": sum(info, |rank| rank.collectives),
+        "calls": check.total(|rank| rank.calls),
+        "calls_left_out": check.total(|rank| rank.ignored),
+        "calls_by_name": counts_value(by_name),
+        "collective_calls": check.total(|rank| rank.collectives),
         "compute_wall_ns": wall,
         "compute_cpu_ns": cpu,
     }))

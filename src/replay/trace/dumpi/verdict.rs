@@ -13,6 +13,7 @@ use flitwise_formats::{Error, Problems};
 pub(super) fn verdict(input: &Input) -> anyhow::Result<Verdict> {
     let set = Set::of_input(input, Stop::never())?;
     let found = check_seen(&set, &mut |_, _| {}, Stop::never())?;
+    let calls = found.total(|rank| rank.calls);
     let mut verdict = Verdict {
         errors: found.errors,
         warnings: found.warnings,
@@ -20,7 +21,7 @@ pub(super) fn verdict(input: &Input) -> anyhow::Result<Verdict> {
     };
     let mut counts = vec![
         Count::new("ranks", set.ranks().into()),
-        Count::new("calls", found.calls.iter().sum()),
+        Count::new("calls", calls),
     ];
     if verdict.errors.is_empty() {
         match (DUMPI.check)(input, Stop::never()) {

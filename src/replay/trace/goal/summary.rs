@@ -3,7 +3,7 @@
 use crate::trace::summary::{Computation, Summary, bytes, keys, messages};
 use crate::trace::verdict::{Count, RECORD_AGAIN, Verdict, whole};
 use flitwise_base::stop::Stop;
-use flitwise_base::units::{human_count, human_time};
+use flitwise_base::units::human_count;
 use flitwise_formats::goal::{Form, Info, Schedule, Task, check_input};
 use flitwise_formats::source::Input;
 use flitwise_formats::traffic::{Tally, Traffic};
@@ -96,10 +96,7 @@ fn rows(
                 count(info.any_tag)
             ),
         ),
-        (
-            "computation",
-            computation.row(&calcs, |ns| human_time((ns * 1000.0) as u64)),
-        ),
+        ("computation", computation.time_row(&calcs)),
         (
             "dependencies",
             format!(

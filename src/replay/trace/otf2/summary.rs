@@ -2,12 +2,14 @@
 
 use super::{Examined, Otf2File};
 use crate::trace::recorded::{add_agreement, sent_counts, warn, warn_of_opening};
-use crate::trace::summary::{Computation, Summary, bytes, counts, keys, messages, sent_by_region};
+use crate::trace::summary::{
+    Computation, Summary, bytes, counts, counts_value, keys, messages, sent_by_region,
+};
 use crate::trace::verdict::{Count, Verdict, whole};
 use crate::trace::{TraceFile, refusal};
 use anyhow::bail;
 use flitwise_base::stop::Stop;
-use flitwise_base::units::{human_count, human_time};
+use flitwise_base::units::human_count;
 use flitwise_formats::Problems;
 use flitwise_formats::otf2::Check;
 use flitwise_formats::source::Input;
@@ -27,7 +29,6 @@ pub(super) fn summary(input: &Input) -> anyhow::Result<Summary> {
     let (traffic, computation, by_region) = sent_by_region(&file, None)?;
     let count = human_count;
     let ranks = file.ranks();
-    let time = |ns: f64| human_time((ns * 1000.0) as u64);
     let mut rows = vec![
         (
             "format",
@@ -45,7 +46,7 @@ pub(super) fn summary(input: &Input) -> anyhow::Result<Summary> {
                 count(totals.immediate)
             ),
         ),
-        ("wall time", computation.row("computes ", time)),
+        ("wall time", computation.time_row("computes ")),
     ];
     let others = file.known.regions.others.clone();
     rows.extend(others.map(|others| ("regions", others)));
@@ -73,15 +74,14 @@ fn json_keys(
     regions: Value,
 ) -> Map<String, Value> {
     let ([major, minor, patch], totals) = (file.archive.anchor().version, check.counts);
-    let by_name = check.calls.iter();
-    let by_name: Map<_, _> = by_name.map(|(name, &n)| (name.clone(), n.into())).collect();
+    let by_name = check.calls.iter().map(|(name, &n)| (name.as_str(), n));
     keys(json!({
         "format": format!("OTF2 {major}.{minor}.{patch}"),
         "creator": file.archive.anchor().creator,
         "ranks": file.ranks(),
         "threads": check.threads,
         "events": totals.events,
-        "calls_by_name": by_name,
+        "calls_by_name": counts_value(by_name),
         "collective_calls": totals.collectives,
         "collective_calls_started": totals.immediate,
         "compute_wall_ns": computation.value(),

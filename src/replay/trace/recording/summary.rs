@@ -2,7 +2,8 @@
 
 use super::RecordingFile;
 use crate::trace::summary::{
-    ByRegion, Computation, Summary, bytes, counts, keys, messages, sent_by_region,
+    ByRegion, Computation, Summary, bytes, counts, counts_value, keys, messages, ranks_on,
+    sent_by_region,
 };
 use crate::trace::{ComputeTime, TraceFile};
 use flitwise_base::quote::cut;
@@ -53,12 +54,8 @@ fn rows(
     overhead: &Overhead,
 ) -> Vec<(&'static str, String)> {
     let about = file.set.description();
-    let hosts = match about.hosts.len() as u64 {
-        1 => "1 host".to_owned(),
-        n => format!("{} hosts", human_count(n)),
-    };
-    let total = |count: fn(&RankInfo) -> u64| human_count(file.check.total(count));
     let time = |ns: f64| human_time((ns * 1000.0) as u64);
+    let total = |count: fn(&RankInfo) -> u64| human_count(file.check.total(count));
     let mark = |clock: ComputeTime, text: String| {
         if clock == file.clock.clock {
             format!("{text}; a replay counts these")
@@ -73,10 +70,7 @@ fn rows(
         ),
         ("program", cut(&about.command.join(" ")).to_string()),
         ("MPI", words(&about.mpi)),
-        (
-            "ranks",
-            format!("{} on {hosts}", human_count(about.ranks.into())),
-        ),
+        ("ranks", ranks_on(about.ranks, about.hosts.len())),
         ("calls", total(|rank| rank.calls)),
         ("messages", messages(traffic)),
         ("bytes", bytes(traffic)),
@@ -86,11 +80,11 @@ fn rows(
         ),
         (
             "wall time",
-            mark(ComputeTime::Wall, wall.row("computes ", time)),
+            mark(ComputeTime::Wall, wall.time_row("computes ")),
         ),
         (
             "CPU time",
-            mark(ComputeTime::Cpu, cpu.row("computes ", time)),
+            mark(ComputeTime::Cpu, cpu.time_row("computes ")),
         ),
         (
             "overhead",
@@ -138,10 +132,7 @@ fn json_keys(
 ) -> Map<String, Value> {
     let about = file.set.description();
     let check = &file.check;
-    let by_name = check.calls_by_name.iter();
-    let by_name: Map<String, Value> = by_name
-        .map(|(name, count)| (name.to_string(), (*count).into()))
-        .collect();
+    let by_name = (check.calls_by_name.iter()).map(|(name, count)| (&**name, *count));
     let threads = check.ranks.iter().map(|rank| rank.threads).max();
     keys(json!({
         "format": "FLITREC 1",
@@ -153,7 +144,7 @@ fn json_keys(
         "threads": threads.unwrap_or(0),
         "calls": check.total(|rank| rank.calls),
         "calls_failed": check.total(|rank| rank.failed),
-        "calls_by_name": by_name,
+        "calls_by_name": counts_value(by_name),
         "collective_calls": check.total(|rank| rank.collectives),
         "marks": file.known.marks,
         "regions": by_region.value(file.regions()),
