@@ -30,7 +30,7 @@ pub(crate) struct RawRequest {
     pub ranks: Option<u32>,
     /// Which hosts take part.
     #[schemars(extend("default" = "random"))]
-    pub subset: Option<RawSubset>,
+    pub subset: Option<Subset>,
     /// A file of hosts, in place of `subset`.
     pub hosts: Option<String>,
     /// A list of hosts such as `"node[001-016,020]"`, in place of `subset`.
@@ -56,19 +56,6 @@ pub(crate) struct RawRequest {
     /// Number of random mappings, 1 to 1048576; a study makes as many for each of its seeds.
     #[schemars(extend("default" = 1))]
     pub runs: Option<u64>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum RawSubset {
-    /// Drawn at random, once for all runs, as ORCS does.
-    Random,
-    /// Drawn at random before every run.
-    RandomEachRun,
-    /// The first in a breadth-first search: few leaf switches.
-    LinearBfs,
-    /// The first of the network.
-    First,
 }
 
 fn error<T>(key: &str, problem: impl Into<String>) -> Result<T, ConfigError> {
@@ -118,7 +105,7 @@ pub(crate) fn request(raw: &RawRequest, dir: &Path) -> Result<Request, ConfigErr
         part: raw.part,
         level: raw.level,
         ranks: raw.ranks,
-        subset: raw.subset.map_or(usual.subset, Subset::from),
+        subset: raw.subset.clone().unwrap_or(usual.subset),
         hosts: hosts(raw, dir)?,
         in_order: raw.in_order.unwrap_or(usual.in_order),
         path: raw.path.unwrap_or(usual.path),
@@ -184,17 +171,6 @@ fn hosts(raw: &RawRequest, dir: &Path) -> Result<Option<HostList>, ConfigError> 
     }
 }
 
-impl From<RawSubset> for Subset {
-    fn from(name: RawSubset) -> Self {
-        match name {
-            RawSubset::Random => Self::Random,
-            RawSubset::RandomEachRun => Self::RandomEachRun,
-            RawSubset::LinearBfs => Self::LinearBfs,
-            RawSubset::First => Self::First,
-        }
-    }
-}
-
 /// `[congestion]`.
 pub(crate) fn analysis_json(request: &Request) -> Value {
     let Request {
@@ -227,11 +203,8 @@ pub(crate) fn analysis_json(request: &Request) -> Value {
         "level": level,
         "ranks": ranks,
         "subset": match subset {
-            Subset::Random => json!("random"),
-            Subset::RandomEachRun => json!("random-each-run"),
-            Subset::LinearBfs => json!("linear-bfs"),
-            Subset::First => json!("first"),
-            Subset::Listed(hosts) => hosts.iter().map(|host| host.get()).collect(),
+            Subset::Listed(hosts) => json!(hosts),
+            named => json!(named),
         },
         "in_order": in_order,
         "path": path,

@@ -2,20 +2,24 @@
 
 use super::graph::{Graph, HostId};
 use flitwise_base::random::{Purpose, Stream};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 /// Which hosts of the network take part.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum Subset {
     /// Drawn at random, once for all runs, as ORCS does.
     Random,
     /// Drawn at random before every run.
     RandomEachRun,
-    /// The first in a breadth-first search from the first node: few leaf switches.
+    /// The first in a breadth-first search: few leaf switches.
     LinearBfs,
     /// The first of the network.
     First,
     /// These, in this order.
+    #[serde(skip)]
     Listed(Vec<HostId>),
 }
 

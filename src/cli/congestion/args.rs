@@ -6,6 +6,8 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use flitwise::oblivious::{Failure, RoutingEngine};
 use flitwise::results::TableFormat;
 use flitwise::units::Bytes;
+use serde::de::value::Error as ValueError;
+use serde::de::{DeserializeOwned, IntoDeserializer};
 use std::path::PathBuf;
 
 /// Arguments of `flitwise congestion`.
@@ -82,7 +84,7 @@ pub struct CongestionArgs {
     #[arg(long, value_name = "DIR")]
     pub(super) out: Option<PathBuf>,
     /// The file format of the tables of --out.
-    #[arg(long, value_parser = table_formats(), default_value = "csv", requires = "out")]
+    #[arg(long, value_parser = named::<TableFormat>(FORMATS), default_value = "csv", requires = "out")]
     pub(super) format: TableFormat,
     /// The name of the network in the results, where a result is repeated.
     #[arg(long, hide = true)]
@@ -104,14 +106,22 @@ impl CongestionArgs {
     }
 }
 
-/// The formats of tables on the command line.
-fn table_formats() -> impl TypedValueParser<Value = TableFormat> {
-    let meanings = ["Comma-separated values", "Apache Parquet", "Both"];
-    let names = TableFormat::ALL.map(TableFormat::name);
-    let values = names.into_iter().zip(meanings);
+/// The names of [`TableFormat`], and their meanings.
+const FORMATS: &[(&str, &str)] = &[
+    ("csv", "Comma-separated values"),
+    ("parquet", "Apache Parquet"),
+    ("both", "Both"),
+];
+
+/// Reads one of `names`, which have their meanings beside them in the help.
+pub(super) fn named<T>(names: &[(&'static str, &'static str)]) -> impl TypedValueParser<Value = T>
+where
+    T: DeserializeOwned + Clone + Send + Sync + 'static,
+{
+    let values = names.iter().copied();
     let values = values.map(|(name, meaning)| PossibleValue::new(name).help(meaning));
-    let format = |text: String| TableFormat::ALL.into_iter().find(|f| f.name() == text);
-    PossibleValuesParser::new(values).map(move |text| format(text).unwrap_or_default())
+    let read = |name: String| T::deserialize(name.into_deserializer());
+    PossibleValuesParser::new(values).try_map(move |name| read(name) as Result<T, ValueError>)
 }
 
 /// Tables of the input, or of one of our routings.

@@ -1,11 +1,11 @@
 //! The traffic that is analysed, and the hosts that send it.
 
-use super::args::CongestionArgs;
+use super::args::{CongestionArgs, named};
 use super::candidates::Candidate;
 use crate::cli::error::{CliError, bad_config, no_result};
 use crate::cli::instead::{self, Wanted};
 use crate::cli::signal;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use flitwise::config;
 use flitwise::fabric::ids::NicId;
 use flitwise::oblivious::{
@@ -13,6 +13,7 @@ use flitwise::oblivious::{
 };
 use flitwise::run::{TraceDigest, communication_matrix, job_nics};
 use flitwise::stop::Stop;
+use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -46,8 +47,8 @@ pub(super) struct Options {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     ranks: Option<u32>,
     /// The hosts that take part if there are more hosts than ranks [default: random].
-    #[arg(long, value_enum)]
-    subset: Option<SubsetName>,
+    #[arg(long, value_parser = named::<Subset>(SUBSETS))]
+    subset: Option<Subset>,
     /// Hosts that take part: a file with a name on every line.
     #[arg(long, value_name = "FILE", conflicts_with = "subset")]
     hosts: Option<PathBuf>,
@@ -58,8 +59,8 @@ pub(super) struct Options {
     #[arg(long)]
     in_order: bool,
     /// The address that is used if hosts have several (LMC) [default: first].
-    #[arg(long, value_enum)]
-    path: Option<PathName>,
+    #[arg(long, value_parser = named::<PathChoice>(PATHS))]
+    path: Option<PathChoice>,
     /// Computes max-min fair bandwidths too.
     #[arg(long)]
     fair: bool,
@@ -80,48 +81,23 @@ pub(super) struct Options {
     seed: Option<u64>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum SubsetName {
-    /// Drawn at random once for all runs.
-    Random,
-    /// Drawn at random before every run.
-    RandomEachRun,
-    /// The first in a breadth-first search: few switches.
-    LinearBfs,
-    /// The first of the network.
-    First,
-}
+/// The names of [`Subset`], and their meanings.
+const SUBSETS: &[(&str, &str)] = &[
+    ("random", "Drawn at random once for all runs"),
+    ("random-each-run", "Drawn at random before every run"),
+    (
+        "linear-bfs",
+        "The first in a breadth-first search: few switches",
+    ),
+    ("first", "The first of the network"),
+];
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum PathName {
-    /// Always the first.
-    First,
-    /// By the source.
-    BySource,
-    /// By source and destination.
-    ByPair,
-}
-
-impl From<SubsetName> for Subset {
-    fn from(name: SubsetName) -> Self {
-        match name {
-            SubsetName::Random => Self::Random,
-            SubsetName::RandomEachRun => Self::RandomEachRun,
-            SubsetName::LinearBfs => Self::LinearBfs,
-            SubsetName::First => Self::First,
-        }
-    }
-}
-
-impl From<PathName> for PathChoice {
-    fn from(name: PathName) -> Self {
-        match name {
-            PathName::First => Self::First,
-            PathName::BySource => Self::BySource,
-            PathName::ByPair => Self::ByPair,
-        }
-    }
-}
+/// The names of [`PathChoice`], and their meanings.
+const PATHS: &[(&str, &str)] = &[
+    ("first", "Always the first"),
+    ("by-source", "By the source"),
+    ("by-pair", "By source and destination"),
+];
 
 /// The second patterns of the analyses, and the names of the results.
 pub(super) fn companions(
@@ -148,8 +124,8 @@ impl Options {
         if let Some(path) = &self.pairs {
             one.pattern = pairs(path)?;
         }
-        if let Some(subset) = self.subset {
-            (one.subset, one.hosts) = (subset.into(), None);
+        if let Some(subset) = &self.subset {
+            (one.subset, one.hosts) = (subset.clone(), None);
         }
         if let Some(hosts) = self.listed()? {
             one.hosts = Some(hosts);
@@ -158,7 +134,7 @@ impl Options {
         one.level = self.level.or(one.level);
         one.ranks = self.ranks.or(one.ranks);
         one.in_order |= self.in_order || self.job.is_some();
-        one.path = self.path.map_or(one.path, PathChoice::from);
+        one.path = self.path.unwrap_or(one.path);
         one.fair |= self.fair;
         one.delay |= self.delay;
         one.worst |= self.worst;
@@ -238,10 +214,10 @@ impl Options {
             ("part", number(self.part.map(u64::from))),
             ("level", number(self.level.map(u64::from))),
             ("ranks", number(self.ranks.map(u64::from))),
-            ("subset", self.subset.and_then(name_of)),
+            ("subset", self.subset.as_ref().and_then(name)),
             ("nodes", self.nodes.as_ref().and_then(|list| text(list))),
             ("in_order", flag(self.in_order)),
-            ("path", self.path.and_then(name_of)),
+            ("path", self.path.as_ref().and_then(name)),
             ("fair", flag(self.fair)),
             ("delay", flag(self.delay)),
             ("worst", flag(self.worst)),
@@ -364,10 +340,8 @@ fn quoted(text: &str) -> String {
 }
 
 /// The name of a choice, as a text of TOML.
-fn name_of(choice: impl ValueEnum) -> Option<String> {
-    choice
-        .to_possible_value()
-        .map(|value| quoted(value.get_name()))
+fn name(choice: &impl Serialize) -> Option<String> {
+    serde_json::to_string(choice).ok()
 }
 
 /// The text of a file, which may be a pipe: a signal ends the wait for it.
