@@ -2,7 +2,7 @@
 //! fractions, the [random] streams from which every draw of a run comes, [places](place) in files
 //! with the problems found there, [quotes](quote) of input in messages, [lists of hosts](host_list), [names near](near) to
 //! a mistyped one, the token by which the
-//! user [stops](stop) long work, and an [allocator](huge_pages) for programs that simulate large fabrics.
+//! user [stops](stop) long work, work on [several threads](side_by_side()), and an [allocator](huge_pages) for programs that simulate large fabrics.
 //!
 //! # Examples
 //! ```
@@ -25,8 +25,11 @@ pub mod place;
 pub mod quote;
 pub mod random;
 pub mod schema;
+mod side_by_side;
 pub mod stop;
 pub mod units;
+
+pub use side_by_side::side_by_side;
 
 // For the macro of ids.
 #[doc(hidden)]

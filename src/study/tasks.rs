@@ -4,11 +4,10 @@ use super::execute::Prepared;
 use super::grid::Grid;
 use crate::config::{ParsedBase, Texts};
 use crate::run::{Control, PlanTask, RunError, Session, Status, TaskId};
+use flitwise_base::side_by_side;
 use hashbrown::HashSet;
 use std::fmt;
 use std::str::FromStr;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 /// A task and a run that needs it. As text it is a word, `ID.POINT.SEED`: enough for another process to
 /// find the task in the study, and to notice if the study has changed.
@@ -107,25 +106,13 @@ pub fn run_tasks(
     }
     let session = &*session;
     let threads = session.divide(found.len()).min(threads);
-    let ends = Mutex::new(vec![TaskEnd::Interrupted; found.len()]);
-    let next = AtomicUsize::new(0);
-    let worker = || {
-        while !control.stopped() {
-            let at = next.fetch_add(1, Ordering::Relaxed);
-            let Some((plan, task)) = found.get(at) else {
-                return;
-            };
-            let end = end_of(session, plan, *task, control);
-            ends.lock().unwrap_or_else(PoisonError::into_inner)[at] = end;
+    side_by_side(threads, found.len(), |at| {
+        let (plan, task) = &found[at];
+        if control.stopped() {
+            return Ok(TaskEnd::Interrupted);
         }
-    };
-    std::thread::scope(|scope| {
-        for _ in 1..threads.min(found.len()) {
-            scope.spawn(worker);
-        }
-        worker();
-    });
-    Ok(ends.into_inner().unwrap_or_else(PoisonError::into_inner))
+        Ok(end_of(session, plan, *task, control))
+    })
 }
 
 fn end_of(

@@ -10,6 +10,7 @@ use crate::config::{ConfigError, ParsedBase, Texts, UntilCi};
 use crate::results::RunWarning;
 use crate::run::{Control, RunError, Session};
 use crate::units::{counted, human_count};
+use flitwise_base::side_by_side;
 use serde_json::Value;
 
 /// A study that was run.
@@ -192,39 +193,20 @@ fn prepare(
     let base = &ParsedBase::of(&grid.study.base, &mut texts);
     let runs: Vec<(usize, u64)> = runs.collect();
     let mut prepared = Vec::new();
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
     for runs in runs.chunks(AT_ONCE) {
         if control.stopped() {
             break;
         }
-        let plans = side_by_side(runs, |&(point, seed)| grid.plan_of(base, point, Some(seed)))?;
+        let plan = |at: usize| grid.plan_of(base, runs[at].0, Some(runs[at].1));
+        let plans = side_by_side(threads, runs.len(), plan)?;
         for plan in &plans {
             session.prepare(plan, control)?;
         }
-        let tasks = side_by_side(&plans, |plan| Ok::<_, RunError>(session.tasks(plan)))?;
+        let tasks = |at: usize| Ok::<_, RunError>(session.tasks(&plans[at]));
+        let tasks = side_by_side(threads, plans.len(), tasks)?;
         let made = runs.iter().zip(plans).zip(tasks);
         prepared.extend(made.map(|((&run, plan), tasks)| Prepared::of(run, plan, tasks)));
     }
     Ok(prepared)
-}
-
-/// The results of `work` on `items`, in their order, computed by a thread for each processor. If there are errors, the
-/// first one; a thread does nothing more after its own.
-fn side_by_side<T: Sync, R: Send, E: Send>(
-    items: &[T],
-    work: impl Fn(&T) -> Result<R, E> + Sync,
-) -> Result<Vec<R>, E> {
-    let work = &work;
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let size = items.len().div_ceil(threads).max(1);
-    std::thread::scope(|scope| {
-        let parts = items.chunks(size);
-        let results = |part: &[T]| part.iter().map(work).collect::<Result<Vec<R>, E>>();
-        let parts: Vec<_> = parts
-            .map(|part| scope.spawn(move || results(part)))
-            .collect();
-        let joined = parts.into_iter().map(|part| part.join());
-        let joined = joined.map(|part| part.unwrap_or_else(|e| std::panic::resume_unwind(e)));
-        let all: Vec<Vec<R>> = joined.collect::<Result<_, E>>()?;
-        Ok(all.into_iter().flatten().collect())
-    })
 }

@@ -1,7 +1,7 @@
 //! Fabrics in the [`variant`](super::variant) that they need.
 
 use super::blocks::cut::Cut;
-use super::blocks::{Blocks, Lookahead, Model, lock};
+use super::blocks::{Blocks, Lookahead, Model};
 use super::hierarchical;
 use super::kernel::SwitchModel;
 use super::probe::{Unwatched, Watched};
@@ -9,7 +9,8 @@ use super::variant::{Any, OneRate, Plain, Probed, ThreeRates, Variant};
 use super::voq::{self, layout};
 use crate::routing::Router;
 use crate::spec::{FabricSpec, Hierarchical, SpecError, Switch, Voq};
-use std::sync::{Arc, Mutex, PoisonError};
+use flitwise_base::side_by_side;
+use std::sync::Arc;
 
 /// An idle fabric, which nothing watches, in the blocks of `cut`. `threads` threads simulate them.
 ///
@@ -120,23 +121,7 @@ impl Plan<'_> {
         else {
             return Ok(Box::new(Blocks::one(block(router)?)));
         };
-        let built = Mutex::new(Vec::new());
-        let build = || {
-            let block = block(router);
-            lock(&built).push(block);
-        };
-        std::thread::scope(|scope| {
-            for number in 1..cut.blocks() {
-                if number < self.threads {
-                    scope.spawn(build);
-                } else {
-                    build();
-                }
-            }
-            build();
-        });
-        let built = built.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let blocks = built.into_iter().collect::<Result<Vec<_>, _>>()?;
+        let blocks = side_by_side(self.threads, cut.blocks(), |_| block(router))?;
         Ok(Box::new(Blocks::new(blocks, cut, ahead, self.threads)))
     }
 }

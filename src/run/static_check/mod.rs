@@ -21,10 +21,8 @@ use crate::fabric::workload::Workload;
 use crate::oblivious::{HostId, Level, Network, Settings, Spread};
 use crate::stop::Stop;
 use connections::connections_of;
+use flitwise_base::side_by_side;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 use thiserror::Error;
 use workload::{Once, Steady};
 
@@ -265,31 +263,9 @@ struct Simulated<'a> {
 impl Simulated<'_> {
     /// The levels of all runs, in their order.
     fn runs(&self, runs: u64, threads: usize) -> Result<Vec<LevelCheck>, CheckError> {
-        let next = AtomicU64::new(0);
-        let done = Mutex::new(BTreeMap::new());
-        let work = || {
-            loop {
-                let run = next.fetch_add(1, Ordering::Relaxed);
-                if run >= runs {
-                    return;
-                }
-                let levels = self.run(run);
-                if levels.is_err() {
-                    next.store(runs, Ordering::Relaxed);
-                }
-                let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
-                done.insert(run, levels);
-            }
-        };
-        std::thread::scope(|scope| {
-            for _ in 1..threads.min(usize::try_from(runs).unwrap_or(usize::MAX)) {
-                scope.spawn(work);
-            }
-            work();
-        });
-        let done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let levels: Result<Vec<_>, CheckError> = done.into_values().collect();
-        Ok(levels?.into_iter().flatten().collect())
+        let runs = usize::try_from(runs).unwrap_or(usize::MAX);
+        let levels = side_by_side(threads, runs, |run| self.run(run as u64))?;
+        Ok(levels.into_iter().flatten().collect())
     }
 
     /// The levels of a run that have connections.

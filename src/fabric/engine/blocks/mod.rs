@@ -26,7 +26,7 @@ pub(super) mod post;
 mod team;
 
 use self::crew::{Crew, SharedState, with_lead};
-pub(super) use self::crew::{lock, locked, with_lead_mut};
+pub(super) use self::crew::{locked, with_lead_mut};
 use self::cut::Cut;
 use self::post::Post;
 pub(super) use self::team::Team;
