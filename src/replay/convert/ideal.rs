@@ -1,5 +1,8 @@
 //! The operations of all ranks on a network on which messages take no time: in what order they start, and which message
 //! each receive takes.
+//!
+//! Ranks act in the order of the replay (`docs/model/replay.md`, "Time and order"), which decides what each does first of
+//! all that may start at one time. In another order a rank would compute while others wait for it.
 
 mod stall;
 
@@ -64,9 +67,12 @@ impl Course {
 /// The ranks with operations that can never start or end, and what they wait for.
 pub(super) fn run(graph: &Graph, calcs: Calcs) -> Result<Course, Vec<Stalled>> {
     let mut ideal = IdealRun::new(graph, calcs);
-    while let Some((now, rank)) = ideal.agenda.pop_first() {
+    while let Some((now, rank, actor)) = ideal.next() {
         ideal.now = now;
-        ideal.act(rank);
+        match actor {
+            Actor::Endpoint => ideal.take_up(rank),
+            Actor::Cpu(cpu) => ideal.act(rank, cpu),
+        }
     }
     let stalled = ideal.stalled();
     if stalled.is_empty() {
@@ -85,7 +91,25 @@ struct Rank {
     waiting: Vec<Vec<(u32, DependencyKind)>>,
     cpus: Vec<Cpu>,
     queues: MatchQueues<u32>,
+    /// Messages that have arrived, and that it has not taken up.
+    inbox: Vec<Envelope>,
     open: usize,
+}
+
+/// The part of a rank that acts, in the order of acts at the same time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Actor {
+    /// It takes up messages.
+    Endpoint,
+    Cpu(u8),
+}
+
+/// Something that happens when no rank can act any more at the present time.
+enum Arrival {
+    /// The rank that it comes to.
+    Message(u32, Envelope),
+    /// A rank has completed a collective by the entry of another one.
+    Collective(u32, u32),
 }
 
 #[derive(Default)]
@@ -124,7 +148,8 @@ struct IdealRun<'a> {
     ranks: Vec<Rank>,
     entered: HashMap<Key, Entered>,
     /// The times at which ranks may continue.
-    agenda: BTreeSet<(u64, u32)>,
+    agenda: BTreeSet<(u64, u32, Actor)>,
+    arrivals: Vec<Arrival>,
     now: u64,
     course: Course,
 }
@@ -137,6 +162,7 @@ impl Rank {
             waiting: vec![Vec::new(); nodes.len()],
             cpus: Vec::new(),
             queues: MatchQueues::default(),
+            inbox: Vec::new(),
             open: nodes.len(),
         };
         rank.cpus.resize_with(cpus.unwrap_or(1), Cpu::default);
@@ -155,6 +181,13 @@ impl Rank {
     }
 }
 
+impl Cpu {
+    /// The operation that it starts next, unless it computes.
+    fn next(&mut self) -> Option<u32> {
+        self.ready.pop_front_if(|_| self.busy.is_none())
+    }
+}
+
 impl<'a> IdealRun<'a> {
     fn new(graph: &'a Graph, calcs: Calcs) -> Self {
         let ranks: Vec<Rank> = graph.ranks.iter().map(|nodes| Rank::new(nodes)).collect();
@@ -167,49 +200,65 @@ impl<'a> IdealRun<'a> {
                 .collect(),
             ..Course::default()
         };
+        let agenda = (0..).zip(&ranks).flat_map(|(rank, state)| {
+            let cpus = (0..=u8::MAX).zip(&state.cpus);
+            cpus.map(move |(cpu, _)| (0, rank, Actor::Cpu(cpu)))
+        });
         Self {
-            agenda: (0..ranks.len() as u32).map(|rank| (0, rank)).collect(),
+            agenda: agenda.collect(),
             graph,
             calcs,
             ranks,
             entered: HashMap::new(),
+            arrivals: Vec::new(),
             now: 0,
             course,
         }
     }
 
-    /// Lets a rank do all that it can do now.
-    fn act(&mut self, rank: u32) {
-        loop {
-            let mut acted = false;
-            for cpu in 0..self.ranks[rank as usize].cpus.len() {
-                acted |= self.act_on(rank, cpu);
+    /// The next act: messages arrive when no other act is left at their time.
+    fn next(&mut self) -> Option<(u64, u32, Actor)> {
+        if self.agenda.first().is_none_or(|&(ps, ..)| ps > self.now) {
+            for arrival in std::mem::take(&mut self.arrivals) {
+                match arrival {
+                    Arrival::Message(to, envelope) => {
+                        if let Some(receiver) = self.ranks.get_mut(to as usize) {
+                            receiver.inbox.push(envelope);
+                            self.agenda.insert((self.now, to, Actor::Endpoint));
+                        }
+                    }
+                    Arrival::Collective(rank, index) => self.complete(rank, index),
+                }
             }
-            if !acted {
-                return;
+        }
+        self.agenda.pop_first()
+    }
+
+    /// Lets a rank take up the messages that have arrived.
+    fn take_up(&mut self, rank: u32) {
+        let mut inbox = std::mem::take(&mut self.ranks[rank as usize].inbox);
+        // The messages of one source are in the order of their sends.
+        inbox.sort_by_key(|envelope| (envelope.from, envelope.comm));
+        for envelope in inbox {
+            let found = self.ranks[rank as usize].queues.arrive(envelope);
+            if let Some(recv) = found {
+                self.taken(rank, recv, envelope);
             }
         }
     }
 
-    fn act_on(&mut self, rank: u32, cpu: usize) -> bool {
-        let state = &mut self.ranks[rank as usize].cpus[cpu];
-        match state.busy {
-            Some((_, end)) if end > self.now => return false,
-            Some((calc, _)) => {
-                state.busy = None;
-                self.complete(rank, calc);
-                return true;
-            }
-            None => {}
+    /// Lets a CPU do all that it can do now.
+    fn act(&mut self, rank: u32, cpu: u8) {
+        let state = &mut self.ranks[rank as usize].cpus[usize::from(cpu)];
+        if let Some((calc, _)) = state.busy.take_if(|(_, end)| *end <= self.now) {
+            self.complete(rank, calc);
         }
-        let Some(index) = state.ready.pop_front() else {
-            return false;
-        };
-        self.start(rank, cpu, index);
-        true
+        while let Some(index) = self.ranks[rank as usize].cpus[usize::from(cpu)].next() {
+            self.start(rank, cpu, index);
+        }
     }
 
-    fn start(&mut self, rank: u32, cpu: usize, index: u32) {
+    fn start(&mut self, rank: u32, cpu: u8, index: u32) {
         let graph = self.graph;
         self.course.starts.push((rank, index));
         self.course.times[rank as usize][index as usize][0] = self.now;
@@ -221,8 +270,8 @@ impl<'a> IdealRun<'a> {
                     Calcs::Last => self.now.saturating_add(*ps),
                     Calcs::EndAt => self.now.max(*ps),
                 };
-                self.ranks[rank as usize].cpus[cpu].busy = Some((index, end));
-                self.agenda.insert((end, rank));
+                self.ranks[rank as usize].cpus[usize::from(cpu)].busy = Some((index, end));
+                self.agenda.insert((end, rank, Actor::Cpu(cpu)));
             }
             &Task::Send { to, comm, tag, .. } => {
                 self.complete(rank, index);
@@ -234,10 +283,7 @@ impl<'a> IdealRun<'a> {
                     number: 0,
                     transfer: Transfer::Rendezvous { send: index },
                 };
-                let receiver = self.ranks.get_mut(to as usize);
-                if let Some(recv) = receiver.and_then(|r| r.queues.arrive(envelope)) {
-                    self.taken(to, recv, envelope);
-                }
+                self.arrivals.push(Arrival::Message(to, envelope));
             }
             &Task::Recv {
                 from, comm, tag, ..
@@ -295,9 +341,8 @@ impl<'a> IdealRun<'a> {
         if all {
             self.entered.remove(&entry.key);
         }
-        for (rank, index) in released {
-            self.complete(rank, index);
-        }
+        let released = released.into_iter();
+        (self.arrivals).extend(released.map(|(rank, index)| Arrival::Collective(rank, index)));
         if over {
             self.complete(rank, index);
         }
@@ -317,9 +362,9 @@ impl<'a> IdealRun<'a> {
             let unmet = &mut state.unmet[of as usize];
             *unmet -= 1;
             if *unmet == 0 {
-                let cpu = usize::from(nodes[of as usize].cpu);
-                state.cpus[cpu].ready.push_back(of);
-                self.agenda.insert((self.now, rank));
+                let cpu = nodes[of as usize].cpu;
+                state.cpus[usize::from(cpu)].ready.push_back(of);
+                self.agenda.insert((self.now, rank, Actor::Cpu(cpu)));
             }
         }
         state.waiting[index as usize] = waiting;
