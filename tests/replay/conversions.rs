@@ -17,17 +17,17 @@ use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-const FORMS: [Form; 4] = [Form::Vef3, Form::Goal, Form::GoalBinary, Form::Ti];
+pub const FORMS: [Form; 4] = [Form::Vef3, Form::Goal, Form::GoalBinary, Form::Ti];
 
 /// The recorded TI traces count a flop for each nanosecond.
-fn reading() -> Reading {
+pub fn reading() -> Reading {
     Reading {
         host_speed: Ratio::whole(1_000_000_000),
         ..Reading::default()
     }
 }
 
-fn shipped(name: &str) -> PathBuf {
+pub fn shipped(name: &str) -> PathBuf {
     own("traces").join(name)
 }
 
@@ -74,7 +74,7 @@ fn played(trace: &Path) -> Played {
 
 /// Converts a trace into a file in `dir`.
 #[track_caller]
-fn converted(trace: &Path, form: Form, dir: &TempDir) -> (PathBuf, Written) {
+pub fn converted(trace: &Path, form: Form, dir: &TempDir) -> (PathBuf, Written) {
     let file = check_file(trace, Stop::never()).unwrap();
     let number = std::fs::read_dir(dir.path()).unwrap().count();
     let path = dir.path().join(format!("{number}-{form:?}"));
@@ -250,16 +250,19 @@ fn what_is_lost_is_said() {
         "1 receives of any source or tag name the message",
         "1 messages lose the number of their NIC",
         "independent operations of a rank are put into the order",
-        "1 ranks compute on one CPU",
+        "1 operations wait for a computation beside them",
     ] {
         assert!(said.contains(part), "{said}");
     }
     let said = losses(&path, Form::Ti);
-    assert!(said.contains("1 ranks compute on one CPU"), "{said}");
+    assert!(
+        said.contains("1 operations wait for a computation beside them"),
+        "{said}"
+    );
     // The only CPU of a rank may have any number.
     std::fs::write(&path, text.replace("calc 6", "calc 6 cpu 1")).unwrap();
     let said = losses(&path, Form::Vef3);
-    assert!(!said.contains("ranks compute"), "{said}");
+    assert!(!said.contains("beside them"), "{said}");
     let said = losses(&shipped("ti/nas_is_S-16.tar.gz"), Form::Vef3);
     assert!(said.contains("collectives become the messages"), "{said}");
 }
@@ -287,9 +290,9 @@ fn a_schedule_that_never_ends_is_refused() {
     }
 }
 
-const RANKS: u32 = 4;
+pub const RANKS: u32 = 4;
 /// Messages below take equally long, so that none overtakes another: those of MPI would wait for it.
-const SMALL: u64 = 8;
+pub const SMALL: u64 = 8;
 
 /// A VEF trace of messages: each piece is a computation of a rank and a message from it, which its receiver may wait for
 /// later on.

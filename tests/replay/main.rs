@@ -10,6 +10,7 @@ mod critical_path;
 mod dumpi;
 mod everything;
 mod formats;
+mod ideal;
 mod jobs;
 mod loggp;
 mod naive;

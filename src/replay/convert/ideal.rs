@@ -59,6 +59,26 @@ impl Course {
         }
         extra
     }
+
+    /// Number of operations but receives that start while another CPU of their rank computes. A format with one order of operations
+    /// makes them wait for that computation; without them it takes no longer on an ideal network.
+    pub fn behind_others(&self, graph: &Graph) -> u64 {
+        // By rank: the end of its computations so far.
+        let mut computes_until = vec![0; graph.ranks.len()];
+        let mut behind = 0;
+        for &(rank, index) in &self.starts {
+            let [start, end] = self.times[rank as usize][index as usize];
+            let until = &mut computes_until[rank as usize];
+            match graph.ranks[rank as usize][index as usize].task {
+                Task::Recv { .. } => continue,
+                Task::Calc { .. } => {
+                    behind += u64::from(start < std::mem::replace(until, end.max(*until)))
+                }
+                Task::Send { .. } | Task::Collective(_) => behind += u64::from(start < *until),
+            }
+        }
+        behind
+    }
 }
 
 /// Carries out all operations.

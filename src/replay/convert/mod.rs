@@ -230,13 +230,9 @@ fn lost_with(form: Form, graph: &Graph, course: &ideal::Course, losses: &mut Los
             "independent operations of a rank are put into the order of an ideal network",
         ),
     }
-    let ranks = graph
-        .ranks
-        .iter()
-        .filter(|nodes| computes_on_several(nodes));
     losses.add(
-        ranks.count() as u64,
-        "ranks compute on one CPU in place of several",
+        course.behind_others(graph),
+        "operations wait for a computation beside them",
     );
     let any = |task: &Task| match task {
         Task::Recv { from, tag, .. } => from.is_none() || tag.is_none(),
@@ -249,15 +245,4 @@ fn lost_with(form: Form, graph: &Graph, course: &ideal::Course, losses: &mut Los
             "receives of any source or tag name the message that comes first on an ideal network",
         );
     }
-}
-
-/// Whether a rank has computations that may take place side by side.
-fn computes_on_several(nodes: &[Node]) -> bool {
-    let cpu = |node: &Node| match node.task {
-        Task::Calc { ps } if ps > 0 => Some(node.cpu),
-        _ => None,
-    };
-    let mut cpus = nodes.iter().filter_map(cpu);
-    let first = cpus.next();
-    cpus.any(|cpu| Some(cpu) != first)
 }

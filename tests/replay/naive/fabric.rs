@@ -83,6 +83,15 @@ pub fn play(workload: &mut dyn Workload, backwards: bool) -> Vec<Sent> {
 
 /// Plays as [`play`] does; returns every message with the tick in which it was created.
 pub fn play_messages(workload: &mut dyn Workload, backwards: bool) -> Vec<(u64, Message)> {
+    play_on(reports, workload, backwards)
+}
+
+/// Plays on a fabric that reports as `reports` says.
+pub fn play_on(
+    reports: fn(u64, u64) -> [u64; 2],
+    workload: &mut dyn Workload,
+    backwards: bool,
+) -> Vec<(u64, Message)> {
     let mut log = Vec::new();
     // By tick: token, and whether it has arrived.
     let mut on_the_way: BTreeMap<u64, Vec<(u64, bool)>> = BTreeMap::new();
