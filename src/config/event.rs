@@ -5,7 +5,7 @@ use crate::config::document::{ConfigError, refused};
 use crate::config::fabric::voq::RawSpeed;
 use crate::fabric::ids::SwitchPort;
 use crate::fabric::spec::{
-    Degradation, FabricSpec, Outage, SpecError, TableChange, Tick, flits_per_tick,
+    Degradation, FabricSpec, Outage, SpecError, TableChange, Tick, check_rate, flits_per_tick,
 };
 use crate::oblivious::{Failure, RoutingEngine};
 use crate::units::{Latency, Ratio, TickLength};
@@ -171,14 +171,15 @@ fn change(raw: &RawEvent, key: &str, fabric: &FabricSpec) -> Result<Change, Conf
 fn degrade(event: &Event, fabric: &mut FabricSpec) -> Result<(), ConfigError> {
     for &at in &event.links {
         let own = fabric.link_rate(at.switch, at.port);
-        let rate = match event.change {
+        let (key, rate) = match event.change {
             Change::Lanes(lanes) => {
                 let part = Ratio::new(lanes.into(), LANES.into());
-                part.and_then(|part| own.checked_mul(part))
+                ("lanes", part.and_then(|part| own.checked_mul(part)))
             }
-            Change::Rate(rate) => Some(rate),
-            Change::Down | Change::Up => None,
+            Change::Rate(rate) => ("rate", Some(rate)),
+            Change::Down | Change::Up => return Ok(()),
         };
+        let key = format!("{}.{key}", event.key);
         let Some(rate) = rate.filter(|&rate| rate < own) else {
             let topology = &fabric.topology;
             let problem = format!(
@@ -186,8 +187,9 @@ fn degrade(event: &Event, fabric: &mut FabricSpec) -> Result<(), ConfigError> {
                 topology.port_text(at),
                 topology.switch_text(at.switch)
             );
-            return refused(format!("{}.rate", event.key), problem);
+            return refused(key, problem);
         };
+        check_rate(rate, "event").map_err(|e| ConfigError::new(key, e.problem))?;
         let ends = |until: Option<Tick>| until.unwrap_or(Tick::MAX);
         let covers = |other: &Degradation| {
             let lasts = other.from <= event.at && ends(other.until) >= ends(event.until);

@@ -49,9 +49,13 @@ fn rates() {
     refused("fabric.host_link_speed", "moves nothing", |s| {
         voq_of(s).links.nic = Ratio::ZERO
     });
-    refused("fabric.hca_send_rate", "lengthen the tick", |s| {
-        voq_of(s).hca.send_rate = Some(ratio(1, 1 << 30));
-    });
+    refused(
+        "fabric.hca_send_rate",
+        "raise the rate or lengthen the tick",
+        |s| {
+            voq_of(s).hca.send_rate = Some(ratio(1, 1 << 30));
+        },
+    );
     refused("fabric.hca_sink_rate", "2^40", |s| {
         voq_of(s).hca.sink_rate = Some(ratio((1 << 41) - 1, 1 << 41));
     });

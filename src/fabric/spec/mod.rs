@@ -34,7 +34,7 @@ pub use self::qos::{Qos, ServiceLevel};
 pub use self::queueing::{Along, Detail, Mix, QueueingScheme, SchemeKind};
 pub use self::routing::{ForwardingTables, Routing, TrunkSelection, UpPorts};
 pub use self::source_routes::SourceRoutes;
-pub use self::speed::{LinkSpeed, flits_per_tick, link_speed};
+pub use self::speed::{LinkSpeed, check_rate, flits_per_tick, link_speed};
 pub use self::units::{Stages, Tick, Units};
 pub use self::vls::{Channel, Hop, LegAt, SlToVl, VlPolicy};
 pub use super::error::SpecError;

@@ -1,6 +1,8 @@
 //! Link speeds by name.
 
+use crate::error::error;
 use crate::spec::SpecError;
+use crate::spec::validate::MAX_LATENCY_TICKS;
 use flitwise_base::quote::quoted;
 use flitwise_base::units::{PS_PER_S, Rate, Ratio, TickLength, UnitError};
 use std::fmt;
@@ -115,4 +117,28 @@ pub fn flits_per_tick(
                 tick.length_ps()
             ),
         })
+}
+
+/// Largest term of a rate, so that the moments of servers stay within 128 bits.
+const MAX_RATE_TERM: u64 = 1 << 40;
+
+/// Checks that the engine can count with a rate in flits per tick; `key` names the setting to change.
+///
+/// # Errors
+/// If it is 0, above 1, takes too many ticks for a flit, or needs numbers that are too large.
+pub fn check_rate(rate: Ratio, key: &'static str) -> Result<(), SpecError> {
+    let problem = if rate.is_zero() {
+        "a rate of 0 moves nothing".to_owned()
+    } else if rate > Ratio::ONE {
+        format!("{rate} flits per tick; at most 1 is possible: shorten the tick")
+    } else if rate.den().div_ceil(rate.num()) > MAX_LATENCY_TICKS {
+        format!(
+            "a flit takes more than {MAX_LATENCY_TICKS} ticks; raise the rate or lengthen the tick"
+        )
+    } else if rate.den() > MAX_RATE_TERM {
+        format!("{rate} flits per tick needs numbers above 2^40; round the rate or the tick")
+    } else {
+        return Ok(());
+    };
+    error(key, problem)
 }

@@ -9,7 +9,6 @@ use super::credit_return::DrainRates;
 use super::rate::{MAX_PARTS, Rate};
 use crate::engine::congestion::ByteRates;
 use crate::engine::variant::{Any, Variant};
-use crate::spec::Stages;
 use crate::spec::voq::Acks;
 use crate::spec::voq::{Allocator, Buffers, InputQueues, StaticPool};
 use crate::spec::{FabricSpec, SpecError, Tick, Voq};
@@ -196,7 +195,7 @@ pub(in crate::engine) fn check_limits(spec: &FabricSpec, voq: &Voq) -> Result<()
     }
     check_buffers(&voq.buffers)?;
     let longest = longest_packet(spec, voq);
-    check_spans(spec, voq.stages, &rates, longest)?;
+    check_spans(spec, voq, &rates, longest)?;
     if longest > MAX_FLITS {
         return limit(
             "qos.service_levels.mtu",
@@ -214,6 +213,26 @@ pub(in crate::engine) fn check_limits(spec: &FabricSpec, voq: &Voq) -> Result<()
     Ok(())
 }
 
+/// The key that gives the fabric `rate`.
+fn key_of(rate: Ratio, spec: &FabricSpec, voq: &Voq) -> &'static str {
+    let (links, hca) = (&voq.links, &voq.hca);
+    let is = |other: Ratio| other == rate;
+    let keys = [
+        ("fabric.link_speed", is(links.switch)),
+        ("fabric.host_link_speed", is(links.nic)),
+        ("fabric.hca_send_rate", hca.send_rate.is_some_and(is)),
+        ("fabric.hca_sink_rate", hca.sink_rate.is_some_and(is)),
+        (
+            "fabric.link_speeds",
+            links.exceptions.values().any(|&own| is(own)),
+        ),
+        ("event", spec.degraded.iter().any(|event| is(event.rate))),
+        ("fabric.crossbar_speedup", is(voq.crossbar_rate())),
+    ];
+    let found = keys.iter().find(|(_, is_it)| *is_it);
+    found.map_or("fabric.link_speed", |(key, _)| key)
+}
+
 /// Checks that there are not too many `rates`, and that none is too fine a fraction.
 fn check_rates(spec: &FabricSpec, voq: &Voq, rates: &[Ratio]) -> Result<(), SpecError> {
     if rates.len() > MAX_RATES {
@@ -229,7 +248,7 @@ fn check_rates(spec: &FabricSpec, voq: &Voq, rates: &[Ratio]) -> Result<(), Spec
     let crossbar = voq.crossbar_rate();
     match rates.iter().chain([&crossbar]).find(too_fine) {
         Some(rate) => limit(
-            "fabric.link_speed",
+            key_of(*rate, spec, voq),
             format!("{rate} flits per tick is too fine a fraction: its terms"),
             MAX_PARTS,
         ),
@@ -241,23 +260,25 @@ fn check_rates(spec: &FabricSpec, voq: &Voq, rates: &[Ratio]) -> Result<(), Spec
 /// first of them.
 fn check_spans(
     spec: &FabricSpec,
-    stages: Stages,
+    voq: &Voq,
     rates: &[Ratio],
     longest: u32,
 ) -> Result<(), SpecError> {
     let rate = |rate: &Ratio| Rate::new(*rate, spec.units.flit_bytes);
-    let flit = rates.last().map_or(1, |slowest| rate(slowest).flit_ticks());
+    let slowest = rates.last();
+    let flit = slowest.map_or(1, |slowest| rate(slowest).flit_ticks());
     let packet = flit.saturating_mul(longest.into());
     // Credits of a starved Port VL return later by as many times of the packet.
     let control = spec.congestion_control.as_deref();
     let starved = control.map_or(0, |control| control.marker.largest_return_delay());
     let latency = spec.link_latency.longest();
-    let inside = stages.input_store + stages.allocation;
+    let inside = voq.stages.input_store + voq.stages.allocation;
     let longest = packet.saturating_mul(u64::from(starved) + 4);
     let most = longest.saturating_add(4 * (latency + inside + 1));
     if most > u32::MAX.into() {
         let what = format!("{most} ticks for the credits of a packet");
-        return limit("fabric.link_speed", what, u32::MAX.into());
+        let key = slowest.map_or("fabric.link_speed", |slowest| key_of(*slowest, spec, voq));
+        return limit(key, what, u32::MAX.into());
     }
     Ok(())
 }

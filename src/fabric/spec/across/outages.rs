@@ -3,7 +3,7 @@
 use crate::error::error;
 use crate::ids::SwitchPort;
 use crate::spec::outages::{Degradation, MAX_OUTAGE_TICKS};
-use crate::spec::{FabricSpec, SpecError, Tick};
+use crate::spec::{FabricSpec, SpecError, Tick, check_rate};
 use crate::topology::Peer;
 use flitwise_base::units::Ratio;
 
@@ -64,14 +64,14 @@ impl FabricSpec {
     fn validate_rate(&self, degradation: &Degradation) -> Result<(), SpecError> {
         let Degradation { at, rate, .. } = *degradation;
         let own = self.link_rate(at.switch, at.port);
-        if rate.is_zero() || rate > own {
+        if rate > own {
             let problem = format!(
-                "switch {} port {} sends {own} flits per tick, and {rate} in an event; give a rate above 0 and below its own",
+                "switch {} port {} sends {own} flits per tick, and {rate} in an event; give a rate below its own",
                 at.switch, at.port
             );
             return error(KEY, problem);
         }
-        Ok(())
+        check_rate(rate, KEY)
     }
 
     /// The rates of all degradations, each once.

@@ -4,17 +4,13 @@ use super::{
     InputQueues, Isolation, MAX_ISOLATION_QUEUES, PortStandard, StaticPool, VlArb, Voq, port_vls,
 };
 use crate::error::error;
-use crate::spec::validate::MAX_LATENCY_TICKS;
-use crate::spec::{FabricSpec, SpecError, check_ends};
+use crate::spec::{FabricSpec, SpecError, check_ends, check_rate};
 use crate::switch::PortVls;
-use flitwise_base::units::Ratio;
 
 /// Most service levels (IBA 1.2.1, 7.6.5).
 pub const MAX_SERVICE_LEVELS: usize = 16;
 /// Most entries of an arbitration table (IBA 1.2.1, 7.6.9).
 pub const MAX_ARBITRATION_ENTRIES: usize = 64;
-/// Largest term of a rate, so that the moments of servers stay within 128 bits.
-const MAX_RATE_TERM: u64 = 1 << 40;
 
 impl FabricSpec {
     /// Checks the parts of a `voq` fabric.
@@ -69,7 +65,7 @@ impl FabricSpec {
             .values()
             .map(|&r| ("fabric.link_speeds", Some(r)));
         for (key, rate) in rates.into_iter().chain(exceptions) {
-            validate_rate(key, rate)?;
+            rate.map_or(Ok(()), |rate| check_rate(rate, key))?;
         }
         check_ends(&self.topology, &links.exceptions, "fabric.link_speeds")
     }
@@ -99,32 +95,6 @@ impl FabricSpec {
         }
         Ok(())
     }
-}
-
-fn validate_rate(key: &'static str, rate: Option<Ratio>) -> Result<(), SpecError> {
-    let Some(rate) = rate else { return Ok(()) };
-    if rate.is_zero() {
-        return error(key, "a rate of 0 moves nothing".into());
-    }
-    if rate > Ratio::ONE {
-        return error(
-            key,
-            format!("{rate} flits per tick; at most 1 is possible: shorten the tick"),
-        );
-    }
-    if rate.den().div_ceil(rate.num()) > MAX_LATENCY_TICKS {
-        return error(
-            key,
-            format!("a flit takes more than {MAX_LATENCY_TICKS} ticks; lengthen the tick"),
-        );
-    }
-    if rate.den() > MAX_RATE_TERM {
-        return error(
-            key,
-            format!("{rate} flits per tick needs numbers above 2^40; round the rate or the tick"),
-        );
-    }
-    Ok(())
 }
 
 fn validate_static(
