@@ -114,7 +114,7 @@ pub(crate) fn pattern(
         hotspot,
         fraction,
         permutation,
-        flows,
+        flows.as_deref(),
     ) {
         (&Some(offset), None, None, None, None, None) => Ok(Pattern::Neighbour { offset }),
         (None, &Some(shift), None, None, None, None) => Ok(Pattern::GroupShift { shift }),
@@ -134,7 +134,11 @@ pub(crate) fn pattern(
             Ok(Pattern::List(list.collect::<Result<_, _>>()?))
         }
         // Each flow has a pattern of its own.
-        (None, None, None, None, None, Some(list)) if !list.is_empty() => Ok(Pattern::Uniform),
+        (None, None, None, None, None, Some([_, ..])) => Ok(Pattern::Uniform),
+        (None, None, None, None, None, Some([])) => refused(
+            format!("{key}.pattern.flows"),
+            "is empty; list a flow or more, such as { from = 0, to = 1 }",
+        ),
         _ => refused(
             format!("{key}.pattern"),
             "must be one of { neighbour = 1 }, { group_shift = 1 }, { hotspot = 0, fraction = 0.1 }, \
