@@ -190,7 +190,7 @@ impl Experiment {
             let nics = self
                 .placement(i)
                 .place(ranks, job.ranks_per_nic, distribution, &mut allowed)
-                .map_err(|e| error(format!("{}: {e}", quoted(&job.trace))))?;
+                .map_err(|e| error(format!("{}: {}", quoted(&job.trace), job.unplaced(e))))?;
             let taken = nics.iter().find(|&&nic| !free.is_free(nic));
             if let Some(&nic) = taken.filter(|_| !job.share_nics) {
                 let mut earlier = self.jobs.iter().zip(&placed);

@@ -93,6 +93,16 @@ pub enum PlacementError {
         /// Ranks of the job.
         ranks: u32,
     },
+    /// The NICs have too few places.
+    #[error(
+        "the hosts have slots for {slots} of the {ranks} ranks of the job; name more hosts, or give them more slots"
+    )]
+    Slots {
+        /// Ranks that the NICs take.
+        slots: usize,
+        /// Ranks of the job.
+        ranks: u32,
+    },
     /// The order has too few or too many ranks.
     #[error("the rank order has {listed} ranks, but the job has {ranks}")]
     OrderLength {
@@ -188,8 +198,13 @@ impl Placement {
             Self::RoundRobin { parts } => in_turn(free, parts),
             Self::List(list) => return listed(list, ranks, free),
             Self::First(list) => {
-                let first = &list[..list.len().min(ranks as usize)];
-                return listed(first, ranks, free);
+                let slots = list.len();
+                let first = list.get(..ranks as usize);
+                return listed(
+                    first.ok_or(PlacementError::Slots { slots, ranks })?,
+                    ranks,
+                    free,
+                );
             }
         };
         let nodes = first(ranks, ranks_per_nic, nodes)?;

@@ -200,7 +200,7 @@ fn hosts_of_launchers_may_have_names_on_any_topology() {
     let slurm = "placement = { slurm = { nodes = \"n[7,9],login,n7\", tasks = \"1(x4)\" } }\n";
     assert_eq!(at(slurm).unwrap(), [0, 1, 2, 0]);
     let nodes = format!("{slurm}[node]\nnics = 2\n");
-    assert_eq!(at(&nodes).unwrap(), [0, 2, 4, 0]);
+    assert_eq!(at(&nodes).unwrap(), [0, 2, 4, 1]);
     assert_eq!(
         at("placement = { file = \"numbers\" }\ntasks_per_node = 2").unwrap(),
         [3, 3, 1, 1]

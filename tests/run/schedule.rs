@@ -187,6 +187,7 @@ fn schedules_that_cannot_run_say_why() {
 fn a_job_with_more_ranks_than_recorded_processors_is_named() {
     let plan = plan(&schedule("processors_per_nic = 2"), SWF).unwrap();
     let refused = run_plan(&plan, &Control::default(), 1).unwrap_err();
-    let why = "schedule: job `tiny-2`: `tiny.vef`: the list places 1 ranks, but the job has 2";
+    let why = "schedule: job `tiny-2`: `tiny.vef`: 2 ranks at 1 per NIC do not fit on the 1 NIC of its recorded \
+               processors; take job.0.ranks_per_nic = 2";
     assert!(refused.to_string().starts_with(why), "{refused}");
 }

@@ -7,21 +7,64 @@ use crate::fabric::topology::Topology;
 use crate::replay::placement::Distribution;
 use flitwise_base::host_list;
 use flitwise_base::quote::quoted;
+use std::collections::HashMap;
 use std::path::Path;
 
 /// Most ranks of a file.
 const MAX_SLOTS: usize = host_list::MOST_HOSTS;
 
+/// Words of Open MPI for the number of ranks of a host.
+const COUNTS: [&str; 4] = ["slots", "slot", "count", "cpu"];
+
+/// Options of a host that do not change where ranks run, of Open MPI and then of MPICH.
+const UNREAD: [&str; 13] = [
+    "max_slots",
+    "max-slots",
+    "slots_max",
+    "slots-max",
+    "username",
+    "user_name",
+    "user-name",
+    "boards",
+    "sockets_per_board",
+    "cores_per_socket",
+    "binding",
+    "ifhn",
+    "user",
+];
+
 /// How ranks share NICs where a file or list does not say so.
 #[derive(Clone, Copy)]
 pub(super) struct Sharing {
-    /// Ranks on a host without a number of slots; `None`: not given, 1.
+    /// Ranks per NIC; `None`: not given.
     pub ranks_per_nic: Option<u32>,
+    /// Ranks per NIC of jobs that say nothing.
+    pub places_per_nic: u32,
     pub nics_per_node: u32,
     pub distribution: Option<Distribution>,
 }
 
-/// The NICs of hosts.
+impl Sharing {
+    /// Ranks that a NIC takes before the next one.
+    pub fn places(self) -> u32 {
+        self.ranks_per_nic.unwrap_or(self.places_per_nic)
+    }
+}
+
+/// The NICs of a host, which follow one another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct Host {
+    first: NicId,
+    nics: u32,
+}
+
+impl Host {
+    fn nic(first: NicId) -> Self {
+        Self { first, nics: 1 }
+    }
+}
+
+/// The hosts of a topology.
 struct Hosts<'t> {
     topology: &'t Topology,
     /// NICs of a node.
@@ -41,52 +84,56 @@ impl<'t> Hosts<'t> {
         }
     }
 
-    fn nic(&mut self, host: &str) -> Result<NicId, String> {
+    fn find(&mut self, host: &str) -> Result<Host, String> {
         let number = host.parse::<u32>().map(NicId::new);
         let Some(names) = self.topology.names() else {
             self.numbered |= number.is_ok();
-            let nic = number.or_else(|_| self.nth(host));
+            let found = number.map(Host::nic).or_else(|_| self.nth(host));
             if self.numbered && !self.named.is_empty() {
                 return Err(format!(
                     "{} stands beside numbers of NICs; give all hosts by name or all by number",
                     quoted(&self.named[0])
                 ));
             }
-            return nic;
+            return found;
         };
-        match number {
-            // A host may be called by a number.
-            Ok(number) => Ok(names.find(host).unwrap_or(number)),
-            Err(_) => RawPlace::Name(host.to_owned()).nic(self.topology),
-        }
+        // A host may be called by a number.
+        let nic = match number {
+            Ok(number) => names.find(host).unwrap_or(number),
+            Err(_) => RawPlace::Name(host.to_owned()).nic(self.topology)?,
+        };
+        Ok(Host::nic(nic))
     }
 
-    /// The first NIC of the next node, or of the one that the host is already.
-    fn nth(&mut self, host: &str) -> Result<NicId, String> {
+    /// The next node, or the one that the host is already.
+    fn nth(&mut self, host: &str) -> Result<Host, String> {
         let known = self.named.iter().position(|named| named == host);
         let node = known.unwrap_or_else(|| {
             self.named.push(host.to_owned());
             self.named.len() - 1
         });
-        let nic = u32::try_from(node)
+        let first = u32::try_from(node)
             .ok()
-            .and_then(|node| node.checked_mul(self.nics));
-        nic.map(NicId::new)
-            .ok_or_else(|| "too many hosts".to_owned())
+            .and_then(|node| node.checked_mul(self.nics))
+            .ok_or("too many hosts")?;
+        Ok(Host {
+            first: NicId::new(first),
+            nics: self.nics,
+        })
     }
 }
 
 /// The index of a line that cannot be right, and why.
 type Wrong = (usize, String);
 
-/// Hosts with their slots.
-struct Slots(Vec<(NicId, usize)>);
+/// The hosts of a file or list, each with its slots where it has a number of them.
+struct Slots(Vec<(Host, Option<usize>)>);
 
 /// Reads what a launcher reads; the first line tells the form.
 ///
-/// - A host file of Open MPI or MPICH: `HOST`, `HOST slots=N` or `HOST:N`; `#` begins a comment. A host is a number
-///   of a NIC, or what its operators call it; where the topology has no names, hosts with names are its nodes in the
-///   order in which they appear. In GUIDs and names colons are left alone unless a number follows the last one.
+/// - A host file of Open MPI or MPICH: `HOST`, `HOST slots=N` or `HOST:N`, and options; `#` begins a comment. A host is
+///   a number of a NIC, or what its operators call it; where the topology has no names, hosts with names are its nodes
+///   in the order in which they appear. In GUIDs and names colons are left alone unless a number follows the last one.
 /// - A rank file of Open MPI: `rank N=HOST slot=…`, the slots unread; `+nK` is the NIC K.
 /// - A rank order of Cray MPICH (`MPICH_RANK_ORDER`): `0-3,8,9`.
 ///
@@ -129,23 +176,18 @@ pub(super) fn slurm(
 ) -> Result<Placement, String> {
     let names = host_list::expand(&raw.nodes)?;
     let mut hosts = Hosts::new(topology, sharing);
-    let nics = names.iter().map(|name| hosts.nic(name));
-    let nics: Vec<NicId> = nics.collect::<Result<_, _>>()?;
+    let hosts = names.iter().map(|name| hosts.find(name));
+    let hosts: Vec<Host> = hosts.collect::<Result<_, _>>()?;
     let tasks = match &raw.tasks {
-        None => vec![sharing.ranks_per_nic.unwrap_or(1) as usize; nics.len()],
-        Some(_) if sharing.ranks_per_nic.is_some() => {
-            return Err("has the tasks of each node; remove ranks_per_nic or tasks".into());
-        }
-        Some(text) => tasks_per_node(text, nics.len())?,
+        None => vec![None; hosts.len()],
+        Some(text) => tasks_per_node(text, hosts.len())?,
     };
-    if tasks.iter().sum::<usize>() > MAX_SLOTS {
-        return Err(format!("all nodes have at most {MAX_SLOTS} tasks"));
-    }
-    Ok(Slots(nics.into_iter().zip(tasks).collect()).placement(sharing.distribution))
+    let slots = Slots(hosts.into_iter().zip(tasks).collect());
+    slots.placement(sharing).map_err(|(_, problem)| problem)
 }
 
 /// `2(x3),1`: the tasks of each node.
-fn tasks_per_node(text: &str, nodes: usize) -> Result<Vec<usize>, String> {
+fn tasks_per_node(text: &str, nodes: usize) -> Result<Vec<Option<usize>>, String> {
     let wrong = || format!("{} is no list of tasks, as in `2(x3),1`", quoted(text));
     let mut tasks = Vec::new();
     for part in text.split(',') {
@@ -158,7 +200,7 @@ fn tasks_per_node(text: &str, nodes: usize) -> Result<Vec<usize>, String> {
         if count == 0 || count > MAX_SLOTS || times > nodes.saturating_sub(tasks.len()) {
             break;
         }
-        tasks.extend(std::iter::repeat_n(count, times));
+        tasks.extend(std::iter::repeat_n(Some(count), times));
     }
     if tasks.len() == nodes {
         Ok(tasks)
@@ -172,38 +214,83 @@ fn tasks_per_node(text: &str, nodes: usize) -> Result<Vec<usize>, String> {
 
 impl Slots {
     /// The NIC of each slot: by default the slots of a host together.
-    fn placement(&self, distribution: Option<Distribution>) -> Placement {
-        let slots = match distribution.unwrap_or(Distribution::Block) {
-            Distribution::Block => self
-                .0
-                .iter()
-                .flat_map(|&(nic, slots)| std::iter::repeat_n(nic, slots))
-                .collect(),
-            Distribution::Cyclic => {
-                let rounds = self.0.iter().map(|&(_, slots)| slots).max().unwrap_or(0);
-                let round = |turn| self.0.iter().filter(move |&&(_, slots)| slots > turn);
-                (0..rounds).flat_map(round).map(|&(nic, _)| nic).collect()
+    fn placement(&self, sharing: Sharing) -> Result<Placement, Wrong> {
+        let mut lines: HashMap<Host, usize> = HashMap::new();
+        for (host, _) in &self.0 {
+            *lines.entry(*host).or_default() += 1;
+        }
+        let uncounted = || self.0.iter().filter(|(_, slots)| slots.is_none());
+        // Files with a line for each rank, as of PBS.
+        let by_line = uncounted().any(|(host, _)| lines[host] > 1);
+        let is_counted = by_line || uncounted().next().is_none();
+        if sharing.ranks_per_nic.is_some() && is_counted {
+            let problem = "every host has its number of ranks; remove ranks_per_nic, ranks_per_node or these numbers";
+            return Err((0, problem.into()));
+        }
+        let mut slots = Vec::new();
+        for (at, &(host, count)) in self.0.iter().enumerate() {
+            let usual = if by_line {
+                1
+            } else {
+                (host.nics as usize).saturating_mul(sharing.places() as usize)
+            };
+            let count = count.unwrap_or(usual);
+            if count == 0 || count > MAX_SLOTS - slots.len() {
+                let problem = format!(
+                    "{count} slots; a host has at least 1, and all hosts at most {MAX_SLOTS}"
+                );
+                return Err((at, problem));
             }
-        };
-        Placement::Hosts(slots)
+            slots.extend(std::iter::repeat_n(host, count));
+        }
+        let mut nics = spread(&slots, sharing.places());
+        if sharing.distribution == Some(Distribution::Cyclic) {
+            nics = in_turn(&nics);
+        }
+        Ok(Placement::Hosts(nics))
     }
 }
 
-fn host_file(lines: &[&str], hosts: &mut Hosts<'_>, sharing: Sharing) -> Result<Placement, Wrong> {
-    let mut found = Slots(Vec::new());
-    let mut all = 0_usize;
-    for (at, line) in lines.iter().enumerate() {
-        let (host, slots) = host_slots(line, hosts).map_err(|problem| (at, problem))?;
-        let slots = slots.or(sharing.ranks_per_nic).unwrap_or(1) as usize;
-        all = all.saturating_add(slots);
-        if slots == 0 || all > MAX_SLOTS {
-            let problem =
-                format!("{slots} slots; a host has at least 1, and all hosts at most {MAX_SLOTS}");
-            return Err((at, problem));
-        }
-        found.0.push((host, slots));
+/// The NICs of ranks, whose hosts are `hosts`: a NIC of a host takes as many ranks as it has `places` before the next, and
+/// where a host has more ranks than places, its NICs share them evenly.
+fn spread(hosts: &[Host], places: u32) -> Vec<NicId> {
+    let mut ranks: HashMap<Host, u64> = HashMap::new();
+    for host in hosts {
+        *ranks.entry(*host).or_default() += 1;
     }
-    Ok(found.placement(sharing.distribution))
+    let mut before: HashMap<Host, u64> = HashMap::new();
+    let nic = |host: &Host| {
+        let (nics, places) = (u64::from(host.nics), u64::from(places));
+        let before = before.entry(*host).or_default();
+        let at = match ranks[host] {
+            all if all > nics * places => *before * nics / all,
+            _ => *before / places,
+        };
+        *before += 1;
+        NicId::new(host.first.get() + at as u32)
+    };
+    hosts.iter().map(nic).collect()
+}
+
+/// The NICs of slots, the first slot of each NIC before all second ones, and so on.
+fn in_turn(nics: &[NicId]) -> Vec<NicId> {
+    let mut turns: HashMap<NicId, usize> = HashMap::new();
+    let turn = |&nic: &NicId| {
+        let turn = turns.entry(nic).or_default();
+        *turn += 1;
+        (*turn, nic)
+    };
+    let mut slots: Vec<(usize, NicId)> = nics.iter().map(turn).collect();
+    slots.sort_by_key(|&(turn, _)| turn);
+    slots.into_iter().map(|(_, nic)| nic).collect()
+}
+
+fn host_file(lines: &[&str], hosts: &mut Hosts<'_>, sharing: Sharing) -> Result<Placement, Wrong> {
+    let slots = lines.iter().enumerate().map(|(at, line)| {
+        let (host, slots) = host_slots(line, hosts).map_err(|problem| (at, problem))?;
+        Ok((host, slots.map(|slots| slots as usize)))
+    });
+    Slots(slots.collect::<Result<_, _>>()?).placement(sharing)
 }
 
 /// The rank of a line of a rank file, and the rest behind the sign.
@@ -217,7 +304,7 @@ fn rank_file(lines: &[&str], hosts: &mut Hosts<'_>, sharing: Sharing) -> Result<
         let problem = "a rank file places every rank itself; remove ranks_per_nic and distribution";
         return Err((0, problem.into()));
     }
-    let mut nics: Vec<Option<NicId>> = vec![None; lines.len()];
+    let mut of_ranks: Vec<Option<Host>> = vec![None; lines.len()];
     for (at, line) in lines.iter().enumerate() {
         let wrong = |problem: String| (at, problem);
         let (rank, host) =
@@ -227,9 +314,9 @@ fn rank_file(lines: &[&str], hosts: &mut Hosts<'_>, sharing: Sharing) -> Result<
         match rank
             .parse::<usize>()
             .ok()
-            .and_then(|rank| nics.get_mut(rank))
+            .and_then(|rank| of_ranks.get_mut(rank))
         {
-            Some(of @ None) => *of = Some(hosts.nic(host).map_err(wrong)?),
+            Some(of @ None) => *of = Some(hosts.find(host).map_err(wrong)?),
             _ => {
                 let last = lines.len() - 1;
                 let problem = format!(
@@ -240,7 +327,8 @@ fn rank_file(lines: &[&str], hosts: &mut Hosts<'_>, sharing: Sharing) -> Result<
             }
         }
     }
-    Ok(Placement::List(nics.into_iter().flatten().collect()))
+    let of_ranks: Vec<Host> = of_ranks.into_iter().flatten().collect();
+    Ok(Placement::List(spread(&of_ranks, sharing.places())))
 }
 
 fn is_of_order(byte: u8) -> bool {
@@ -274,21 +362,57 @@ fn rank_order(lines: &[&str], _: &mut Hosts<'_>, _: Sharing) -> Result<Placement
     Ok(Placement::RankOrder(ranks))
 }
 
-/// The NIC of a line of a host file, and its slots.
-fn host_slots(line: &str, hosts: &mut Hosts<'_>) -> Result<(NicId, Option<u32>), String> {
-    let slots = |text: &str| {
-        let slots = text.trim().parse::<u32>();
+/// The host of a line of a host file, and its slots.
+fn host_slots(line: &str, hosts: &mut Hosts<'_>) -> Result<(Host, Option<u32>), String> {
+    let number = |text: &str| {
+        let slots = text.parse::<u32>();
         slots.map_err(|_| format!("{} is no number of slots, as in `slots=4`", quoted(text)))
     };
-    if let Some((host, rest)) = line.split_once("slots=") {
-        // The rest is for the launcher, such as `max_slots=8`.
-        let first = rest.split_whitespace().next().unwrap_or("");
-        return Ok((hosts.nic(host.trim())?, Some(slots(first)?)));
-    }
-    match line.rsplit_once(':') {
-        Some((host, count)) if count.parse::<u32>().is_ok() => {
-            Ok((hosts.nic(host.trim())?, Some(slots(count)?)))
+    // Open MPI allows blanks around the sign.
+    let line = line.split('=').map(str::trim).collect::<Vec<_>>().join("=");
+    let (name, options) = match line.find('=') {
+        None => (&*line, ""),
+        Some(sign) => line.split_at(line[..sign].rfind(char::is_whitespace).unwrap_or(0)),
+    };
+    let mut name = name.trim();
+    let mut slots = None;
+    if let Some((host, count)) = name.rsplit_once(':') {
+        let is_number = !count.is_empty() && count.bytes().all(|byte| byte.is_ascii_digit());
+        if is_number || hosts.topology.names().is_none() {
+            slots = Some(number(count)?);
+            name = host.trim();
         }
-        _ => Ok((hosts.nic(line)?, None)),
     }
+    for option in options.split_whitespace() {
+        match option.split_once('=') {
+            Some((key, count)) if COUNTS.contains(&key) && slots.is_none() => {
+                slots = Some(number(count)?);
+            }
+            Some((key, _)) if COUNTS.contains(&key) => {
+                return Err(format!(
+                    "{} is a second number of slots; keep one",
+                    quoted(option)
+                ));
+            }
+            Some((key, _)) if UNREAD.contains(&key) => {}
+            _ => return Err(not_known(option)),
+        }
+    }
+    if name.is_empty() {
+        return Err("names no host; write `HOST`, `HOST slots=N` or `HOST:N`".to_owned());
+    }
+    if hosts.topology.names().is_none()
+        && let Some(word) = name.split_whitespace().nth(1)
+    {
+        return Err(not_known(word));
+    }
+    Ok((hosts.find(name)?, slots))
+}
+
+/// The error that `word` behind a host means nothing.
+fn not_known(word: &str) -> String {
+    format!(
+        "{} is no option of a host; write `HOST`, `HOST slots=N` or `HOST:N`",
+        quoted(word)
+    )
 }

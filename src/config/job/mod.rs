@@ -12,20 +12,20 @@ use crate::config::document::{ConfigError, check_name, refused};
 use crate::config::job::calls::{Calls, Compute, FormatKey, SendCompletion};
 use crate::config::job::keys::{RawJob, RawRepeat};
 use crate::config::job::launcher::Sharing;
-use crate::config::job::placement::{Part, Placement, RawPlacement};
+use crate::config::job::placement::Placement;
 use crate::config::job::trace::{find_trace, stem};
 use crate::config::job::vfabric::{RawVfabric, check_vfabrics, find_vfabric, sorted_hosts};
 use crate::config::node::Node;
 use crate::config::qos::service_level;
 use crate::fabric::ids::NicId;
 use crate::fabric::spec::{FabricSpec, Qos};
-use crate::fabric::topology::Topology;
 use crate::replay::Repeat;
 use crate::replay::collectives::Choices;
 use crate::replay::collectives::decide::{Allreduce, Bcast};
-use crate::replay::placement::Distribution;
+use crate::replay::placement::{Distribution, PlacementError};
 use crate::units::Ratio;
 use flitwise_base::quote::quoted;
+use flitwise_base::units::counted;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -125,6 +125,26 @@ pub struct Job {
     /// The keys given for the job that not every format of traces uses.
     #[serde(skip)]
     pub format_keys: Vec<FormatKey>,
+}
+
+impl Job {
+    /// The reason why the job has no place, and the cure.
+    pub(super) fn unplaced(&self, error: PlacementError) -> String {
+        match error {
+            // A schedule has no hosts, but NICs by the recorded processors.
+            PlacementError::Slots { slots, ranks } if self.scheduled => {
+                let nics = slots as u32 / self.ranks_per_nic;
+                let per_nic = ranks.div_ceil(nics.max(1));
+                let (nics, entry) = (counted(nics.into(), "NIC"), self.entry);
+                format!(
+                    "{ranks} ranks at {} per NIC do not fit on the {nics} of its recorded processors; take \
+                     job.{entry}.ranks_per_nic = {per_nic}, or a trace with fewer ranks",
+                    self.ranks_per_nic
+                )
+            }
+            error => error.to_string(),
+        }
+    }
 }
 
 /// The jobs of `raw`, with the algorithms of `collectives` where they choose none.
@@ -244,6 +264,7 @@ impl Around<'_> {
         };
         Ok(Sharing {
             ranks_per_nic: per_nic,
+            places_per_nic: self.node.spec.places_per_nic,
             nics_per_node: nics,
             distribution: job.distribution,
         })
@@ -256,7 +277,7 @@ impl Around<'_> {
         let key = |field: &str| format!("job.{i}.{field}");
         let (sl, hosts) = self.resources(&name, job, &key)?;
         let sharing = self.sharing(job, &key("ranks_per_node"))?;
-        let ranks_per_nic = sharing.ranks_per_nic.unwrap_or(node.spec.places_per_nic);
+        let ranks_per_nic = sharing.places();
         if ranks_per_nic == 0 {
             return refused(key("ranks_per_nic"), "is 0; at least 1 rank runs on a NIC");
         }
@@ -275,7 +296,7 @@ impl Around<'_> {
             trace: job.trace.clone(),
             sl,
             vfabric: job.vfabric.clone(),
-            placement: placement(
+            placement: placement::resolve(
                 job,
                 hosts.as_deref(),
                 (topology, sharing),
@@ -411,76 +432,6 @@ fn check_details(said: &Choices, meant: &Choices, key: &str) -> Result<(), Confi
             _ => continue,
         };
         return refused(format!("{key}.{name}"), problem);
-    }
-    Ok(())
-}
-
-fn placement(
-    job: &RawJob,
-    hosts: Option<&[NicId]>,
-    (topology, sharing): (&Topology, Sharing),
-    dir: &Path,
-    key: &str,
-) -> Result<Placement, ConfigError> {
-    let refused = |problem: String| ConfigError::new(key, problem);
-    let placement = match &job.placement {
-        None => return Ok(Placement::Linear),
-        Some(RawPlacement::Spread(spread)) => {
-            let part = match spread {
-                Placement::RoundRobin(part) | Placement::Random { part, .. } => *part,
-                _ => Part::Nic,
-            };
-            if !part.exists(topology) {
-                return Err(refused(
-                    "this topology has no groups: trees of two levels or more, tori, meshes and \
-                     dragonflies have; place by switches or list the NICs"
-                        .into(),
-                ));
-            }
-            return Ok(spread.clone());
-        }
-        Some(RawPlacement::List(list))
-            if !list.is_empty()
-                && (sharing.ranks_per_nic.is_some() || sharing.distribution.is_some()) =>
-        {
-            let problem = "a list places every rank itself; remove ranks_per_nic and distribution";
-            return Err(refused(problem.into()));
-        }
-        Some(RawPlacement::List(list)) => {
-            let nics = list.iter().map(|nic| nic.nic(topology));
-            let nics = nics.collect::<Result<Vec<_>, _>>();
-            Placement::List(nics.map_err(refused)?)
-        }
-        Some(RawPlacement::File(file)) => {
-            launcher::read(&dir.join(file), topology, sharing).map_err(refused)?
-        }
-        Some(RawPlacement::Slurm(nodes)) => {
-            launcher::slurm(nodes, topology, sharing).map_err(refused)?
-        }
-    };
-    if let Placement::List(list) | Placement::Hosts(list) = &placement {
-        check_list(list, hosts, topology).map_err(refused)?;
-    }
-    Ok(placement)
-}
-
-/// Refuses a list of the NICs of ranks with what is wrong in it.
-fn check_list(list: &[NicId], hosts: Option<&[NicId]>, topology: &Topology) -> Result<(), String> {
-    let nics = topology.nics();
-    if list.is_empty() {
-        return Err("the list is empty; list one NIC per rank".into());
-    }
-    for nic in list {
-        if nic.get() >= nics {
-            let last = nics - 1;
-            return Err(format!(
-                "NIC {nic} does not exist: the fabric has NICs 0 to {last}"
-            ));
-        }
-        if hosts.is_some_and(|hosts| hosts.binary_search(nic).is_err()) {
-            let nic = topology.nic_text(*nic);
-            return Err(format!("{nic} is not one of the vFabric's hosts"));
-        }
     }
     Ok(())
 }

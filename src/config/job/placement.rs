@@ -1,6 +1,9 @@
 //! `placement` of a job: the parts of a fabric over which ranks are dealt out, as written in files and in results.
 
+use crate::config::document::ConfigError;
 use crate::config::document::{Forms, form_schemas, kinds_of, read_forms};
+use crate::config::job::keys::RawJob;
+use crate::config::job::launcher::{self, Sharing};
 use crate::config::place::RawPlace;
 use crate::fabric::ids::NicId;
 use crate::fabric::topology::Topology;
@@ -10,6 +13,7 @@ use serde::de::{Error, IntoDeserializer, MapAccess, SeqAccess};
 use serde::ser::Serializer;
 use serde::{Deserialize, Serialize};
 use serde_json::Map;
+use std::path::Path;
 
 /// How the ranks of a job are placed on NICs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -206,8 +210,79 @@ pub(crate) enum RawPlacement {
 pub(crate) struct RawSlurm {
     /// As `SLURM_JOB_NODELIST` has them: `"node[001-016,020]"`.
     pub nodes: String,
-    /// As `SLURM_TASKS_PER_NODE` has them: `"2(x3),1"`; by default `ranks_per_nic` for each.
+    /// As `SLURM_TASKS_PER_NODE` has them: `"2(x3),1"`; by default `ranks_per_node` for each.
     pub tasks: Option<String>,
+}
+
+/// The placement that `job` asks for. `hosts`: the NICs that its vFabric leaves it.
+pub(super) fn resolve(
+    job: &RawJob,
+    hosts: Option<&[NicId]>,
+    (topology, sharing): (&Topology, Sharing),
+    dir: &Path,
+    key: &str,
+) -> Result<Placement, ConfigError> {
+    let refused = |problem: String| ConfigError::new(key, problem);
+    let placement = match &job.placement {
+        None => return Ok(Placement::Linear),
+        Some(RawPlacement::Spread(spread)) => {
+            let part = match spread {
+                Placement::RoundRobin(part) | Placement::Random { part, .. } => *part,
+                _ => Part::Nic,
+            };
+            if !part.exists(topology) {
+                return Err(refused(
+                    "this topology has no groups: trees of two levels or more, tori, meshes and \
+                     dragonflies have; place by switches or list the NICs"
+                        .into(),
+                ));
+            }
+            return Ok(spread.clone());
+        }
+        Some(RawPlacement::List(list))
+            if !list.is_empty()
+                && (sharing.ranks_per_nic.is_some() || sharing.distribution.is_some()) =>
+        {
+            let problem = "a list places every rank itself; remove ranks_per_nic and distribution";
+            return Err(refused(problem.into()));
+        }
+        Some(RawPlacement::List(list)) => {
+            let nics = list.iter().map(|nic| nic.nic(topology));
+            let nics = nics.collect::<Result<Vec<_>, _>>();
+            Placement::List(nics.map_err(refused)?)
+        }
+        Some(RawPlacement::File(file)) => {
+            launcher::read(&dir.join(file), topology, sharing).map_err(refused)?
+        }
+        Some(RawPlacement::Slurm(nodes)) => {
+            launcher::slurm(nodes, topology, sharing).map_err(refused)?
+        }
+    };
+    if let Placement::List(list) | Placement::Hosts(list) = &placement {
+        check_list(list, hosts, topology).map_err(refused)?;
+    }
+    Ok(placement)
+}
+
+/// Refuses a list of the NICs of ranks with what is wrong in it.
+fn check_list(list: &[NicId], hosts: Option<&[NicId]>, topology: &Topology) -> Result<(), String> {
+    let nics = topology.nics();
+    if list.is_empty() {
+        return Err("the list is empty; list one NIC per rank".into());
+    }
+    for nic in list {
+        if nic.get() >= nics {
+            let last = nics - 1;
+            return Err(format!(
+                "NIC {nic} does not exist: the fabric has NICs 0 to {last}"
+            ));
+        }
+        if hosts.is_some_and(|hosts| hosts.binary_search(nic).is_err()) {
+            let nic = topology.nic_text(*nic);
+            return Err(format!("{nic} is not one of the vFabric's hosts"));
+        }
+    }
+    Ok(())
 }
 
 impl Forms for RawPlacement {
