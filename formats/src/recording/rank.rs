@@ -89,7 +89,7 @@ impl RankReader {
     /// Shows the next record, and the part of it, to `read`; returns what that returns; `None` after the last one.
     ///
     /// # Errors
-    /// If a stream can't be read, or a whole block of it violates the format.
+    /// If a stream can't be read or is damaged, as of [`Reader::next`].
     #[inline]
     pub fn next<R>(
         &mut self,

@@ -51,12 +51,23 @@ pub struct Reader {
     /// Nanoseconds since the header, at the end of the call before.
     clock_ns: u64,
     end: Option<End>,
+    /// The program came to its end, so that the stream has one.
+    is_finalised: bool,
 }
 
 impl Reader {
-    pub(super) fn of_member(member: &Member, open: &Open) -> Result<Self, Error> {
+    /// A stream of a program that came to its end, or of one that may have been killed.
+    pub(super) fn of_member(
+        member: &Member,
+        open: &Open,
+        is_finalised: bool,
+    ) -> Result<Self, Error> {
         let bytes = Bytes::File(member.clone(), open.clone());
-        Self::new(member.name(), bytes)
+        let reader = Self::new(member.name(), bytes)?;
+        Ok(Self {
+            is_finalised,
+            ..reader
+        })
     }
 
     /// A stream of these bytes, which messages call `path`.
@@ -97,6 +108,7 @@ impl Reader {
             messages: 0,
             clock_ns: 0,
             end: None,
+            is_finalised: false,
         })
     }
 
@@ -126,7 +138,8 @@ impl Reader {
     /// Shows the next record to `read`, and returns what it returns; `None` after the last one.
     ///
     /// # Errors
-    /// If the file can't be read or a whole block of it violates the format.
+    /// If the file can't be read or is damaged: a whole block of it violates the format, or it stops early though the program
+    /// came to its end.
     pub fn next<R>(&mut self, read: impl FnOnce(&Item<'_>) -> R) -> Result<Option<R>, Error> {
         if !self.load()? {
             return Ok(None);
@@ -220,15 +233,22 @@ impl Reader {
         };
         read(self.next_block, HEAD, &mut head)?;
         let size = number(&head, 0) as usize;
-        if head.len() < HEAD || size == 0 || size > MAX_RECORDING_BLOCK {
-            return Ok(false);
+        if head.len() < HEAD || size == 0 {
+            return self.stops(head.is_empty());
+        }
+        if size > MAX_RECORDING_BLOCK {
+            return Err(self.broken_block("a block that is too long"));
         }
         let payload = self.next_block + HEAD as u64;
         read(payload, size, &mut self.block)?;
-        let sum = checksum(&[head.get(8..).unwrap_or_default(), &self.block]);
-        if self.block.len() < size || sum != number(&head, 4) {
+        if self.block.len() < size {
             self.block.clear();
-            return Ok(false);
+            return self.stops(false);
+        }
+        let sum = checksum(&[head.get(8..).unwrap_or_default(), &self.block]);
+        if sum != number(&head, 4) {
+            self.block.clear();
+            return Err(self.broken_block("the checksum of a block is wrong"));
         }
         self.offset = payload;
         self.next_block = payload + size as u64;
@@ -236,6 +256,21 @@ impl Reader {
         let begin = u64::from_le_bytes(chunk(&head, 8));
         self.clock_ns = self.clock_ns.max(begin);
         Ok(true)
+    }
+
+    /// The stream stops, within a block or behind a whole one: false, unless that is damage. A program that is killed stops
+    /// its streams anywhere, and one that ends the stream of a thread that is in a call.
+    fn stops(&self, is_behind_block: bool) -> Result<bool, Error> {
+        let is_in_call = is_behind_block && self.header.thread > 0;
+        if !self.is_finalised || self.end.is_some() || is_in_call {
+            return Ok(false);
+        }
+        Err(self.broken_block("the stream stops here, though the program came to its end"))
+    }
+
+    #[cold]
+    fn broken_block(&self, problem: &'static str) -> Error {
+        self.broken(Fault { at: 0, problem })
     }
 
     /// Reads the record at the place of the reader: one that is shown is current then.

@@ -261,7 +261,7 @@ impl Set {
                     "`{rank}.{expected}.calls`, a stream of rank {rank}"
                 ));
             }
-            let reader = Reader::of_member(member, &self.open)?;
+            let reader = Reader::of_member(member, &self.open, self.description.finalised)?;
             self.belongs(member.name(), reader.header(), (rank, *thread))?;
             readers.push(reader);
         }

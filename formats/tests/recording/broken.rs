@@ -196,14 +196,55 @@ fn a_cut_stream_is_read_up_to_its_last_whole_block() {
     assert!(calls.is_sorted());
     calls.dedup();
     assert_eq!(calls, [0, 1, 2, 3, 4]);
-    // So are those before a damaged one.
-    for at in 80..file.len() {
-        let mut damaged = file.clone();
-        damaged[at] ^= 0x10;
-        std::fs::write(dir.path().join("0.0.calls"), &damaged).unwrap();
-        let check = check(&Set::open(dir.path()).unwrap()).unwrap();
-        assert!(check.is_clean() && check.ranks[0].calls < 4, "{at}");
+}
+
+/// Without its end, a stream of a program that came to its end is damaged, and so is every whole block with other bytes.
+#[test]
+fn damaged_streams_are_refused() {
+    let mut killed = ranks(2, |_| {});
+    killed[0] = Stream::new(0, 2);
+    for (streams, is_finalised) in [(ranks(2, |_| {}), true), (killed, false)] {
+        let dir = directory(&streams);
+        let file = streams[0].bytes();
+        let says = |bytes: &[u8]| {
+            std::fs::write(dir.path().join("0.0.calls"), bytes).unwrap();
+            let check = check(&Set::open(dir.path()).unwrap()).unwrap();
+            check.errors.first.first().map(ToString::to_string)
+        };
+        assert_eq!(says(&file), None);
+        for end in 80..file.len() {
+            let says = says(&file[..end]);
+            assert_eq!(says.is_some(), is_finalised, "{end}: {says:?}");
+            assert!(says.is_none_or(|says| says.contains("rank 0: the stream stops here, though the program came to its end; the stream is damaged: copy it")));
+        }
+        for at in 80..file.len() {
+            let mut damaged = file.clone();
+            damaged[at] ^= 0x10;
+            // A longer block may be cut off.
+            let is_longer = at < 84 && damaged[at] > file[at];
+            let says = says(&damaged).unwrap_or_default();
+            let is_refused = says.contains("byte 80: rank 0: the checksum of a block is wrong");
+            assert!(is_refused || is_longer, "{at}: {says}");
+            assert!(!is_finalised || !says.is_empty(), "{at}");
+        }
     }
+}
+
+/// A thread that is in a call when the program ends leaves what was written.
+#[test]
+fn threads_need_no_end() {
+    let mut streams = ranks(2, |_| {});
+    let mut thread = Stream::of_thread(0, 1, 2);
+    thread.call("MPI_Send", message(0, 1, 0, 64));
+    streams.push(thread.clone());
+    let dir = directory(&streams);
+    let check_all = || check(&Set::open(dir.path()).unwrap()).unwrap();
+    let whole = check_all();
+    assert!(whole.is_clean() && whole.ranks[0].cut == 1);
+    let mut file = thread.bytes();
+    file.pop();
+    std::fs::write(dir.path().join("0.1.calls"), file).unwrap();
+    assert_eq!(check_all().errors.total, 1);
 }
 
 #[test]

@@ -107,6 +107,8 @@ pub struct Stream {
     pub payload: Bytes,
     time_ns: u64,
     blocks: Vec<u8>,
+    /// The reason of the end.
+    reason: Option<u64>,
 }
 
 impl Stream {
@@ -135,6 +137,7 @@ impl Stream {
             payload: Bytes::default(),
             time_ns: 0,
             blocks: Vec::new(),
+            reason: None,
         }
     }
 
@@ -217,6 +220,7 @@ impl Stream {
 
     /// The end: reason, CPU times of process and thread, threads.
     pub fn end(&mut self, numbers: [u64; 4]) {
+        self.reason = Some(numbers[0]);
         self.put(none().v(5).vs(numbers));
     }
 
@@ -292,7 +296,12 @@ pub fn description(ranks: u32, processors: u32) -> String {
 /// Writes a recording into `dir`, in which every rank may use as many processors as there are ranks.
 pub fn write(dir: &Path, streams: &[Stream]) {
     let ranks = streams[0].ranks;
-    std::fs::write(dir.join("recording.toml"), description(ranks, ranks)).unwrap();
+    let mut text = description(ranks, ranks);
+    let mut mains = streams.iter().filter(|stream| stream.thread == 0);
+    if mains.any(|stream| stream.reason != Some(0)) {
+        text = text.replace("finalised = true", "finalised = false");
+    }
+    std::fs::write(dir.join("recording.toml"), text).unwrap();
     for stream in streams {
         let name = format!("{}.{}.calls", stream.rank, stream.thread);
         std::fs::write(dir.join(name), stream.bytes()).unwrap();

@@ -289,7 +289,7 @@ impl<'a> RankCheck<'a> {
         for (path, offset) in cut {
             check.warnings.add(|| {
                 let message = format!(
-                    "rank {rank}: the stream has no end: the program was killed, or the rest is damaged; it is read up to here"
+                    "rank {rank}: the stream has no end: the program was killed, or ended while this thread was in a call; it is read up to here"
                 );
                 located(&path, offset, message)
             });

@@ -73,7 +73,7 @@ fn remarks(check: &Check) -> Vec<String> {
     let counts = [
         (
             check.total(|rank| rank.cut.into()),
-            "streams have no end, because the program was killed: the replay has their calls up to the last whole block",
+            "streams have no end, because the program was killed or ended while a thread was in a call: the replay has their calls up to the last whole block",
         ),
         (
             check.total(|rank| rank.failed),

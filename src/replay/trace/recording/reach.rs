@@ -323,7 +323,7 @@ impl Job {
             if count > 0 {
                 let count = human_count(count as u64);
                 remarks.push(format!(
-                    "{count} {what}, because the program was killed, are left out"
+                    "{count} {what}, because streams end early, are left out"
                 ));
             }
         }
@@ -365,7 +365,7 @@ impl Job {
             (stopped().map(|one| (one, true))).chain(stopped().map(|one| (one, false)));
         let example = examples.find_map(|(one, is_cause)| example(one, is_cause));
         Some(format!(
-            "{verb} before the streams do, because the program was killed and other streams end earlier{}",
+            "{verb} before the streams do, because other streams end earlier{}",
             example.unwrap_or_default()
         ))
     }

@@ -109,7 +109,7 @@ fn early_end(file: &RecordingFile) -> Option<String> {
     let ends = [
         (
             file.check.total(|rank| rank.cut.into()),
-            "without an end: the program was killed, and its last calls may be missing",
+            "without an end: the program was killed, or ended while a thread was in a call; the last calls may be missing",
         ),
         (for_reason(Reason::Abort), "with MPI_Abort"),
         (for_reason(Reason::Exit), "without MPI_Finalize"),
