@@ -21,12 +21,22 @@ use crate::limits::MAX_UNMATCHED;
 /// The messages of a trace that were seen so far, as far as their counterparts are missing. `P` is a place in the trace.
 #[derive(Debug)]
 pub struct Matching<P = Place> {
-    /// Sends without a receive, or (negative) receives without a send, with the place of the last of them.
-    open: HashMap<(u32, u32, u64), (i64, P)>,
+    open: HashMap<(u32, u32, u64), Open<P>>,
     /// By receiver.
     receivers: Vec<Receiver>,
     /// Some messages are counted by receiver only.
     coarse: bool,
+}
+
+/// What messages with one sender, receiver and tag lack.
+#[derive(Debug)]
+struct Open<P> {
+    /// Sends without a receive, or (negative) receives without a send.
+    net: i64,
+    /// Bytes sent less bytes received, modulo 2^64.
+    more: i64,
+    /// The last one of the side that has more of them.
+    place: P,
 }
 
 #[derive(Debug, Default, Clone, Copy)]
@@ -75,6 +85,38 @@ pub enum Unmatched<P = Place> {
         /// Messages that it receives.
         receives: u64,
     },
+}
+
+/// Messages with one sender, receiver and tag that have their counterparts, but with other sizes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Uneven<P = Place> {
+    src: u32,
+    dst: u32,
+    tag: u64,
+    more: i64,
+    /// The last one at the [rank](Self::rank).
+    pub place: P,
+}
+
+impl<P> Uneven<P> {
+    /// The rank whose messages came first to the [`Matching`] that takes one rank after the other.
+    #[must_use]
+    pub fn rank(&self) -> u32 {
+        self.src.min(self.dst)
+    }
+
+    /// The problem, for people.
+    #[must_use]
+    pub fn says(&self) -> String {
+        let more = if self.more > 0 { "more" } else { "fewer" };
+        format!(
+            "rank {} sends {} bytes {more} to rank {} with tag {} than are received; the replay uses the sizes of the sends",
+            self.src,
+            self.more.unsigned_abs(),
+            self.dst,
+            self.tag
+        )
+    }
 }
 
 impl<P: Copy> Unmatched<P> {
@@ -133,35 +175,55 @@ impl<P: Copy> Matching<P> {
 
     /// A send to a rank that is there.
     pub fn send(&mut self, src: u32, dst: u32, tag: u64, place: P) {
+        self.send_sized(src, dst, tag, 0, place);
+    }
+
+    /// A send of this number of bytes, whose receive states them too.
+    pub fn send_sized(&mut self, src: u32, dst: u32, tag: u64, bytes: u64, place: P) {
         if let Some(receiver) = self.receivers.get_mut(dst as usize) {
             receiver.sends += 1;
         }
-        self.count((src, dst, tag), 1, place);
+        self.count((src, dst, tag), 1, bytes.cast_signed(), place);
     }
 
     /// A receive; `None` for any.
     pub fn receive(&mut self, src: Option<u32>, dst: u32, tag: Option<u64>, place: P) {
+        self.receive_sized(src, dst, tag, 0, place);
+    }
+
+    /// A receive that expects this number of bytes.
+    pub fn receive_sized(
+        &mut self,
+        src: Option<u32>,
+        dst: u32,
+        tag: Option<u64>,
+        bytes: u64,
+        place: P,
+    ) {
         let exact = src.zip(tag);
         if let Some(receiver) = self.receivers.get_mut(dst as usize) {
             receiver.receives += 1;
             receiver.any += u64::from(exact.is_none());
         }
         if let Some((src, tag)) = exact {
-            self.count((src, dst, tag), -1, place);
+            let bytes = bytes.cast_signed().wrapping_neg();
+            self.count((src, dst, tag), -1, bytes, place);
         }
     }
 
-    fn count(&mut self, key: (u32, u32, u64), step: i64, place: P) {
-        if let Some((net, last)) = self.open.get_mut(&key) {
-            if *net * step >= 0 {
-                *last = place;
+    fn count(&mut self, key: (u32, u32, u64), step: i64, bytes: i64, place: P) {
+        if let Some(open) = self.open.get_mut(&key) {
+            if open.net * step >= 0 {
+                open.place = place;
             }
-            *net += step;
-            if *net == 0 {
+            open.net += step;
+            open.more = open.more.wrapping_add(bytes);
+            if (open.net, open.more) == (0, 0) {
                 self.open.remove(&key);
             }
         } else if self.open.len() < MAX_UNMATCHED {
-            self.open.insert(key, (step, place));
+            let (net, more) = (step, bytes);
+            self.open.insert(key, Open { net, more, place });
         } else {
             self.coarse = true;
         }
@@ -170,8 +232,8 @@ impl<P: Copy> Matching<P> {
     /// The sends that no receive with their source and tag takes: receiver, tag and how many; `None` beyond
     /// [`MAX_UNMATCHED`] open messages.
     pub fn sends_left(&self) -> Option<impl Iterator<Item = (u32, u64, u64)>> {
-        let left = self.open.iter().filter(|(_, (net, _))| *net > 0);
-        let left = left.map(|(&(_, dst, tag), (net, _))| (dst, tag, net.unsigned_abs()));
+        let left = self.open.iter().filter(|(_, open)| open.net > 0);
+        let left = left.map(|(&(_, dst, tag), open)| (dst, tag, open.net.unsigned_abs()));
         (!self.coarse).then_some(left)
     }
 
@@ -190,6 +252,23 @@ impl<P: Copy> Matching<P> {
         }
     }
 
+    /// The messages whose sizes differ between the sends and the receives that name their source and tag, in the order of receiver,
+    /// sender and tag; none beyond [`MAX_UNMATCHED`] open messages.
+    #[must_use]
+    pub fn uneven(&self) -> Vec<Uneven<P>> {
+        let open = self.open.iter().filter(|(_, open)| open.net == 0);
+        let uneven = open.map(|(&(src, dst, tag), open)| Uneven {
+            src,
+            dst,
+            tag,
+            more: open.more,
+            place: open.place,
+        });
+        let mut uneven: Vec<_> = uneven.filter(|_| !self.coarse).collect();
+        uneven.sort_unstable_by_key(|one| (one.dst, one.src, one.tag));
+        uneven
+    }
+
     /// The messages without their counterpart, in the order of receiver, sender and tag. Beyond [`MAX_UNMATCHED`] open messages only the
     /// numbers of each receiver are compared.
     #[must_use]
@@ -198,10 +277,11 @@ impl<P: Copy> Matching<P> {
         if !self.coarse {
             let mut open: Vec<_> = self.open.into_iter().collect();
             open.sort_unstable_by_key(|&((src, dst, tag), _)| (dst, src, tag));
-            for ((src, dst, tag), (net, place)) in open {
+            for ((src, dst, tag), Open { net, place, .. }) in open {
                 let any = self.receivers.get(dst as usize).map_or(0, |r| r.any);
                 let count = net.unsigned_abs();
                 match net {
+                    0 => {}
                     // One that accepts any may get it.
                     1.. if any > 0 => {}
                     1.. => found.push(Unmatched::Sends {

@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value as Json};
 
+use flitwise_base::quote::quoted;
+
 use super::node::{Node, NodeType, Value};
 
 /// The way through a text of several objects: the bytes that belong to the next one.
@@ -49,10 +51,17 @@ pub(super) fn node(bytes: &[u8]) -> Result<Option<Node>, String> {
     let kind = get(&["type", "NodeType"]);
     // A default value is left out, but no node is of type 0.
     let Some(kind) = kind else {
-        return if get(&["id", "Id"]).is_some() {
-            Err("a node without `type`; write its type, such as \"COMP_NODE\"".into())
-        } else {
-            Ok(None)
+        let of_metadata = |key: &String| ["version", "attr"].contains(&key.as_str());
+        return match map.keys().find(|key| !of_metadata(key)) {
+            None => Ok(None),
+            Some(_) if get(&["id", "Id"]).is_some() => {
+                Err("a node without `type`; write its type, such as \"COMP_NODE\"".into())
+            }
+            Some(key) => Err(format!(
+                "an object with {}, which is no node: expected one object for each node as `chakra_jsonizer` writes them, or {{\"workload_graph\": [NODES]}}; \
+                 convert the trace to one of these",
+                quoted(key)
+            )),
         };
     };
     let id = count(get(&["id", "Id"]), "id")?;

@@ -11,7 +11,8 @@ use super::groups::{Group, Groups};
 use super::rank::RankNodes;
 use super::set::Set;
 use crate::error::Error;
-use crate::goal::{Builder, Info, Schedule, check_built};
+use crate::goal::{Builder, Info, Schedule, check_built, warn_of_sizes};
+use crate::matching::Matching;
 use crate::source::Input;
 
 /// Contents of a trace that its schedule does not count.
@@ -61,7 +62,7 @@ pub struct Trace {
     pub info: Info,
     /// Its errors.
     pub errors: Problems,
-    /// Kernels that no node waits for.
+    /// Kernels that no node waits for, and messages whose sends and receives have different sizes.
     pub warnings: Problems,
 }
 
@@ -125,10 +126,12 @@ impl Trace {
         }
         let schedule = builder.finish()?;
         let mut info = Info::new(&schedule);
+        let mut matching = Matching::new(ranks);
         for rank in 0..ranks {
-            let cycle = check_built(&mut schedule.rank(rank)?, &mut info)?;
+            let cycle = check_built(&schedule, rank, &mut info, &mut matching)?;
             cycle.into_iter().for_each(|cycle| errors.add(|| cycle));
         }
+        warn_of_sizes(&schedule, &matching, &mut warnings);
         Ok(Self {
             schedule,
             groups: groups.finish(),

@@ -26,6 +26,8 @@ pub struct Check {
     /// Its errors: text that does not parse, operations that wait for each other, and messages without a
     /// counterpart.
     pub errors: Problems,
+    /// Messages whose sends and receives have different sizes.
+    pub warnings: Problems,
 }
 
 impl Check {
@@ -57,7 +59,13 @@ pub fn check_input(input: &Input, stop: Stop<'_>) -> Result<(Check, Option<Sched
             let problem = e.into_problem()?;
             errors.add(|| problem);
             let info = Info::default();
-            return Ok((Check { info, errors }, None));
+            let warnings = Problems::default();
+            let check = Check {
+                info,
+                errors,
+                warnings,
+            };
+            return Ok((check, None));
         }
     };
     Ok((check(&schedule, stop)?, Some(schedule)))
@@ -71,6 +79,7 @@ pub fn check(schedule: &Schedule, stop: Stop<'_>) -> Result<Check, Error> {
     let mut check = Check {
         info: Info::new(schedule),
         errors: Problems::default(),
+        warnings: Problems::default(),
     };
     let mut matching = Matching::new(schedule.ranks());
     for rank in 0..schedule.ranks() {
@@ -82,10 +91,22 @@ pub fn check(schedule: &Schedule, stop: Stop<'_>) -> Result<Check, Error> {
             return Ok(check);
         }
     }
+    warn_of_sizes(schedule, &matching, &mut check.warnings);
     for unmatched in matching.finish() {
         check.errors.add(|| problem(schedule, unmatched));
     }
     Ok(check)
+}
+
+/// Warns of messages whose sends and receives have different sizes.
+pub(crate) fn warn_of_sizes(schedule: &Schedule, matching: &Matching, warnings: &mut Problems) {
+    for uneven in matching.uneven() {
+        warnings.add(|| Problem {
+            path: Arc::clone(schedule.path_of(uneven.rank())),
+            place: Some(uneven.place),
+            message: uneven.says(),
+        });
+    }
 }
 
 fn problem(schedule: &Schedule, unmatched: Unmatched) -> Problem {
@@ -113,13 +134,7 @@ fn check_rank(
     let mut waits = vec![0u32; block.len() as usize];
     block.each(|block, index, node| {
         check.info.add(node);
-        match node.op.task {
-            Task::Send { to, tag, .. } => matching.send(rank, to, u64::from(tag), node.place),
-            Task::Recv { from, tag, .. } => {
-                matching.receive(from, rank, tag.map(u64::from), node.place);
-            }
-            Task::Calc { .. } | Task::Collective { .. } | Task::Work { .. } => {}
-        }
+        add_message(matching, rank, node);
         count_waits(block, index, node, &mut waits)
     })?;
     states_its_dependencies(&mut block, &waits)?;
@@ -128,6 +143,19 @@ fn check_rank(
         check.errors.add(|| problem);
     }
     Ok(())
+}
+
+/// Counts an operation of `rank` if it is a send or a receive.
+fn add_message(matching: &mut Matching, rank: u32, node: &Node) {
+    match node.op.task {
+        Task::Send { bytes, to, tag } => {
+            matching.send_sized(rank, to, tag.into(), bytes, node.place);
+        }
+        Task::Recv { bytes, from, tag } => {
+            matching.receive_sized(from, rank, tag.map(u64::from), bytes, node.place);
+        }
+        Task::Calc { .. } | Task::Collective { .. } | Task::Work { .. } => {}
+    }
 }
 
 /// Counts the operations that wait for `node`, which is operation `index`.
@@ -139,14 +167,21 @@ fn count_waits(block: &mut Block, index: u32, node: &Node, waits: &mut [u32]) ->
 }
 
 /// Counts the operations of a rank of a schedule that was [built](super::Builder), and finds those that wait for each other.
-pub(crate) fn check_built(block: &mut Block, info: &mut Info) -> Result<Option<Problem>, Error> {
+pub(crate) fn check_built(
+    schedule: &Schedule,
+    rank: u32,
+    info: &mut Info,
+    matching: &mut Matching,
+) -> Result<Option<Problem>, Error> {
+    let mut block = schedule.rank(rank)?;
     info.largest_rank = info.largest_rank.max(block.len());
     let mut waits = vec![0u32; block.len() as usize];
     block.each(|block, index, node| {
         info.add(node);
+        add_message(matching, rank, node);
         count_waits(block, index, node, &mut waits)
     })?;
-    let cycle = find_cycle(block, waits)?;
+    let cycle = find_cycle(&mut block, waits)?;
     cycle.map(Error::into_problem).transpose()
 }
 

@@ -59,8 +59,8 @@ mod words;
 pub mod write;
 
 pub use block::Block;
-pub(crate) use check::check_built;
 pub use check::{Check, check, check_file, check_input};
+pub(crate) use check::{check_built, warn_of_sizes};
 pub use info::Info;
 pub use layout::Node;
 pub use parser::{Parser, Part, Step};

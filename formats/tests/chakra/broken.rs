@@ -123,6 +123,18 @@ fn files_that_are_none_are_refused() {
         "t.0.json",
     );
     assert!(host.contains("a host trace of PyTorch"), "{host}");
+    for (key, text) in [
+        ("nodes", r#"{"nodes": [{"id": 1, "type": "COMP_NODE"}]}"#),
+        // A list of nodes behind another key.
+        (
+            "workload_graph",
+            r#"{"version": "1", "workload_graph": []}"#,
+        ),
+    ] {
+        let other = said(text.as_bytes(), "t.0.json");
+        let expected = format!("byte 0: an object with `{key}`, which is no node");
+        assert!(other.contains(&expected), "{other}");
+    }
     let kind = said(br#"{"id": "4", "type": "SLEEP_NODE"}"#, "t.0.json");
     assert!(
         kind.contains("byte 0: node 4: unknown type \"SLEEP_NODE\""),

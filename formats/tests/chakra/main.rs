@@ -188,6 +188,34 @@ fn an_order_against_the_dependencies_is_an_error() {
 }
 
 #[test]
+fn messages_with_two_sizes_are_warnings() {
+    let sent = |bytes: u64, tag: u64| {
+        let node = Node::new(tag, SEND).with("comm_size", bytes);
+        node.with("comm_dst", 0).with("comm_tag", tag)
+    };
+    let received = |bytes: u64, tag: u64| {
+        let node = Node::new(tag, RECV).with("comm_size", bytes);
+        node.with("comm_src", 1).with("comm_tag", tag)
+    };
+    let ranks = [
+        vec![received(500, 1), received(8, 2), received(9, 3)],
+        vec![sent(1000, 1), sent(8, 2), sent(7, 3)],
+    ];
+    let warnings = read(&ranks, Form::Binary, false).unwrap().warnings;
+    let said: Vec<String> = warnings.first.iter().map(ToString::to_string).collect();
+    let [more, fewer] = &said[..] else {
+        panic!("{said:#?}")
+    };
+    assert!(
+        more.contains(
+            "t.0.et: byte 8: rank 1 sends 500 bytes more to rank 0 with tag 1 than are received"
+        ),
+        "{more}"
+    );
+    assert!(fewer.contains("rank 1 sends 2 bytes fewer"), "{fewer}");
+}
+
+#[test]
 fn groups_come_from_a_file_too() {
     let dir = tempfile::tempdir().unwrap();
     let ranks = [vec![all_reduce(1)], vec![all_reduce(1)]];

@@ -115,6 +115,31 @@ fn other_files_are_named() {
 }
 
 #[test]
+fn messages_with_two_sizes_are_warnings() {
+    let warnings = |sent: &str, received: &str| {
+        let text = format!("num_ranks 2\nrank 0 {{\n{sent}\n}}\nrank 1 {{\n{received}\n}}\n");
+        let (_dir, path) = file(text.as_bytes());
+        let check = check_file(&path).unwrap();
+        assert!(check.is_clean(), "{:?}", check.errors.first);
+        let shown = check.warnings.first.iter().map(ToString::to_string);
+        shown.collect::<Vec<_>>().join("\n")
+    };
+    let two = "send 100b to 1 tag 7\nsend 50b to 1 tag 7";
+    let both = warnings(two, "recv 50b from 0 tag 7\nrecv 50b from 0 tag 7");
+    assert!(
+        both.ends_with("a.goal:4: rank 0 sends 50 bytes more to rank 1 with tag 7 than are received; the replay uses the sizes of the sends"),
+        "{both}"
+    );
+    // In another order they are the same ones.
+    for received in [
+        "recv 50b from 0 tag 7\nrecv 100b from 0 tag 7",
+        "recv 1b from -1 tag 7\nrecv 1b from -1 tag 7",
+    ] {
+        assert_eq!(warnings(two, received), "");
+    }
+}
+
+#[test]
 fn long_lines_are_refused_without_reading_them() {
     let long = format!("num_ranks 1\nrank 0 {{\ncalc {}\n}}\n", "1".repeat(100_000));
     says(

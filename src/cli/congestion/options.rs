@@ -20,8 +20,8 @@ use std::sync::Arc;
 /// Pattern and mapping.
 #[derive(Debug, Args)]
 pub(super) struct Options {
-    /// Traffic pattern: rand, null, bisect, bisect_fb_sym, tree, bruck, gather, scatter, ring, recdbl, Nneighbor,
-    /// shift, shift:N, alltoall, transpose, uniform [default: bisect].
+    /// Traffic pattern: rand, derangement, null, bisect, bisect_fb_sym, tree, bruck, gather, scatter, ring, recdbl,
+    /// Nneighbor, shift, shift:N, alltoall, transpose, uniform [default: bisect].
     #[arg(short, long, value_parser = Pattern::parse)]
     pattern: Option<Pattern>,
     /// Pairs from a file: FROM TO or FROM TO BYTES on every line, an empty line between levels.

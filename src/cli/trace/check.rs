@@ -21,7 +21,8 @@ pub(super) fn run(file: &Path, json: bool) -> Result<(), CliError> {
     let trace = open(file)?;
     let (format, is_vef) = (trace.format, trace.is_vef());
     let verdict = (format.verdict)(&trace.for_report()?);
-    let verdict = verdict.map_err(|e| refused(&e))?;
+    let mut verdict = verdict.map_err(|e| refused(&e))?;
+    verdict.warn_if_empty(shown(file));
     print(&if json {
         format!("{:#}\n", document(&verdict, file))
     } else {

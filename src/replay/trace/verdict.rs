@@ -21,6 +21,20 @@ pub struct Verdict {
     pub is_one_text: bool,
 }
 
+impl Verdict {
+    /// Warns of the trace at `path` if it has no error and counts nothing but ranks.
+    pub fn warn_if_empty(&mut self, path: &Path) {
+        let is_empty = |counts: &Vec<Count>| {
+            let mut counts = counts.iter().filter(|count| count.name != "ranks");
+            counts.all(|count| count.value == 0)
+        };
+        if self.errors.is_empty() && self.counts.as_ref().is_some_and(is_empty) {
+            let message = "has no operation: record or convert it again, or give another file";
+            self.warnings.add(|| whole(path, message));
+        }
+    }
+}
+
 /// A number of things in a trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Count {

@@ -4,10 +4,10 @@ use crate::trace::summary::{Computation, Summary, bytes, keys, messages};
 use crate::trace::verdict::{Count, RECORD_AGAIN, Verdict, whole};
 use flitwise_base::stop::Stop;
 use flitwise_base::units::human_count;
+use flitwise_formats::Error;
 use flitwise_formats::goal::{Form, Info, Schedule, Task, check_input};
 use flitwise_formats::source::Input;
 use flitwise_formats::traffic::{Tally, Traffic};
-use flitwise_formats::{Error, Problems};
 use serde_json::json;
 
 /// The messages of a schedule, and the nanoseconds that each rank computes.
@@ -115,17 +115,14 @@ fn rows(
 pub(super) fn verdict(input: &Input) -> Result<Verdict, Error> {
     let (check, _) = check_input(input, Stop::never())?;
     let info = check.info;
-    let remarks = info.remarks();
-    let first: Vec<_> = (remarks.iter())
-        .map(|remark| whole(input.path(), remark))
-        .collect();
+    let mut warnings = check.warnings;
+    for remark in info.remarks() {
+        warnings.add(|| whole(input.path(), &remark));
+    }
     Ok(Verdict {
         errors: check.errors,
         cure: RECORD_AGAIN,
-        warnings: Problems {
-            total: first.len() as u64,
-            first,
-        },
+        warnings,
         counts: Some(vec![
             Count::new("ranks", info.ranks.into()),
             Count::new("operations", info.sends + info.recvs + info.calcs),
