@@ -28,7 +28,7 @@ pub struct Matching<P = Place> {
     coarse: bool,
 }
 
-/// What messages with one sender, receiver and tag lack.
+/// The messages with one sender, receiver and tag, as far as they differ.
 #[derive(Debug)]
 struct Open<P> {
     /// Sends without a receive, or (negative) receives without a send.
