@@ -204,7 +204,10 @@ impl Rank {
 impl Cpu {
     /// The operation that it starts next, unless it computes.
     fn next(&mut self) -> Option<u32> {
-        self.ready.pop_front_if(|_| self.busy.is_none())
+        if self.busy.is_some() {
+            return None;
+        }
+        self.ready.pop_front()
     }
 }
 
