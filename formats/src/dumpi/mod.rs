@@ -13,7 +13,7 @@
 //! versions 1.0.0, 1.1.0 and 13.0.0, which are alike; what differs before 0.6.9 is known from the documentation only.
 //!
 //! [`Set`] finds the files of a trace, [`Reader`] reads the files of a rank, any number of times, [`Parser`] bytes from
-//! anywhere. [`Writer`] and [`Archive`] write traces. [`check()`] judges a trace, [`Info`] sums it up, [`Types`] knows the sizes of datatypes.
+//! anywhere. [`Writer`] and [`Archive`] write traces. [`check()`] judges a trace and sums it up, [`Types`] knows the sizes of datatypes.
 //!
 //! # Facts for replays of calls
 //! - **Order.** The calls of a rank are in the order in which they returned. With several threads
