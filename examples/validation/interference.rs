@@ -1,6 +1,7 @@
-//! Hiperion, section 4.3, judged by three studies: slowdown of 16 ranks in the chosen reading (`background-rounds`) and with a
-//! pipelined allocator and the packets of Table 9 (`background`), and of recordings of 128 and 256 ranks in the chosen reading and
-//! with the packets of Table 9 in rounds (`background-recorded`).
+//! Hiperion, section 4.3, judged by four studies: slowdown of 16 ranks in the chosen reading (`background-rounds`) and with a
+//! pipelined allocator and the packets of Table 9 (`background`), and of recordings of 128 and 256 ranks
+//! (`background-recorded`) and of 512 ranks (`background-rounds-512`) in the chosen reading and with the packets of Table 9 in
+//! rounds.
 
 use crate::row::Verdict;
 use anyhow::{Context, Result};
@@ -66,11 +67,13 @@ struct Study {
 }
 
 /// The columns of the tables.
-const COLUMNS: [&str; 4] = [
+const COLUMNS: [&str; 6] = [
     "16 ranks, chosen reading",
     "16, pipelined, Table 9",
     "recorded, chosen reading",
     "recorded, rounds, Table 9",
+    "512 ranks, chosen reading",
+    "512, rounds, Table 9",
 ];
 
 /// The study of each column.
@@ -103,13 +106,17 @@ impl Studies {
                 differences,
             })
         };
-        let recorded =
-            |name| Ok::<_, anyhow::Error>(study("background-recorded")?.with_round_robin(name));
+        let of = |name: &str, scheduler| {
+            Ok::<_, anyhow::Error>(study(name)?.with_round_robin(scheduler))
+        };
+        let (recorded, large) = ("background-recorded", "background-rounds-512");
         Ok(Self([
             study("background-rounds")?,
             study("background")?,
-            recorded("rr")?,
-            recorded("rr-table-9")?,
+            of(recorded, "rr")?,
+            of(recorded, "rr-table-9")?,
+            of(large, "rr")?,
+            of(large, "rr-table-9")?,
         ]))
     }
 }
@@ -387,8 +394,9 @@ fn between_fabrics(study: &Study, scheduler: &str) -> Outcome {
 fn judged(judge: Judge, studies: &Studies) -> ([Outcome; COLUMNS.len()], Verdict) {
     let outcomes = studies.0.each_ref().map(judge);
     let holds = outcomes.each_ref().map(|of| of.holds);
-    let [chosen, _, recorded, _] = holds;
-    let verdict = match (holds.iter().all(|&holds| holds), chosen && recorded) {
+    let [chosen, _, recorded, _, large, _] = holds;
+    let in_chosen = chosen && recorded && large;
+    let verdict = match (holds.iter().all(|&holds| holds), in_chosen) {
         (true, _) => Verdict::Met,
         (false, true) => Verdict::Predicted,
         _ => Verdict::NotMet,

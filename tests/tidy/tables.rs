@@ -52,7 +52,12 @@ fn lines(rows: impl IntoIterator<Item = (String, String)>) -> Vec<String> {
 /// The log has a table for each study and fabric, so equal lines of two fabrics are there twice.
 #[test]
 fn interference_log_shows_what_its_studies_found() {
-    let studies = ["background", "background-512", "background-recorded"];
+    let studies = [
+        "background",
+        "background-512",
+        "background-recorded",
+        "background-rounds-512",
+    ];
     let slowdown = |row: Row| {
         let scheduler = match &*row["scheduler"] {
             "dtable" => "DTable",
