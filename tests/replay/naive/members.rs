@@ -174,6 +174,7 @@ impl World<'_> {
                         // Going on is another act, even if the time rounds to 0.
                         member.busy_until_ps = Some(self.now_ps + cost_ps);
                         member.taken += 1;
+                        self.combined_ps += cost_ps;
                         self.count_if(cost_ps > 0, "reduction that takes time");
                         return true;
                     }

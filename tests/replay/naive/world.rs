@@ -93,6 +93,8 @@ pub struct World<'a> {
     pub received_since: BTreeMap<(RankId, u32), u64>,
     /// Computation of each stream.
     pub computed_ps: BTreeMap<(RankId, u32), u64>,
+    /// Time to combine data in reductions, of all ranks.
+    pub combined_ps: u64,
     /// Last event of each rank.
     pub last_ps: BTreeMap<RankId, u64>,
     pub error: Option<String>,
@@ -159,6 +161,7 @@ impl<'a> World<'a> {
             parts: Vec::new(),
             received_since: BTreeMap::new(),
             computed_ps: BTreeMap::new(),
+            combined_ps: 0,
             last_ps: ranks.map(|rank| (rank, start_ps)).collect(),
             error: None,
             internal_links: links.unwrap_or_default(),
@@ -309,7 +312,7 @@ impl<'a> World<'a> {
                 let of_rank: &mut u64 = longest.entry(rank).or_default();
                 *of_rank = ps.max(*of_rank);
             }
-            self.outcome.compute_ps += longest.values().sum::<u64>();
+            self.outcome.compute_ps += longest.values().sum::<u64>() + self.combined_ps;
         } else {
             self.outcome.end = self.error.map_or(End::Stalled, End::Error);
         }
