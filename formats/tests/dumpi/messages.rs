@@ -45,7 +45,7 @@ impl std::iter::Sum for Traffic {
     }
 }
 
-/// What each rank does.
+/// Counts the messages of each rank.
 pub fn messages(set: &Set) -> Vec<Messages> {
     let of_rank = |rank| {
         let mut tally = Tally::new(set.types(rank).unwrap());
