@@ -173,8 +173,8 @@ pub(super) trait SwitchModel {
     fn enqueue(&mut self, message: &Message);
     /// The rest of phase 3, and the phases after it.
     fn act(&mut self, workload: &mut dyn Workload);
-    /// A cycle of packets that can never move, if there is one. Changes nothing but lazy state.
-    fn find_cycle(&mut self) -> Option<Deadlock>;
+    /// A cycle of packets that can never move, if there is one. Changes nothing but lazy state. `at_rest`: no event is left.
+    fn find_cycle(&mut self, at_rest: bool) -> Option<Deadlock>;
     /// Adds the packets that no link has started yet, by output.
     fn not_started(&self, all: &mut Self::NotStarted);
     /// Counts anew from the next tick on.
@@ -195,8 +195,13 @@ pub(super) trait SwitchModel {
     /// Adds the credits that packets of this block hold.
     fn held(&self, all: &mut Self::Held);
     /// Adds the queues of this block whose head waits for credits, each with the queues that hold these credits. `held`
-    /// is of all blocks.
-    fn waiting(&mut self, held: &Self::Held, all: &mut BTreeMap<Self::Queue, Vec<Self::Queue>>);
+    /// is of all blocks. `at_rest`: no event is left in any.
+    fn waiting(
+        &mut self,
+        held: &Self::Held,
+        at_rest: bool,
+        all: &mut BTreeMap<Self::Queue, Vec<Self::Queue>>,
+    );
     /// The switch that a queue belongs to.
     fn switch_of(&self, queue: Self::Queue) -> SwitchId;
     /// The head of a queue of this block, for the report of a deadlock.

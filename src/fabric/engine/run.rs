@@ -279,7 +279,7 @@ impl<M: SwitchModel> Drive<'_, '_, '_, '_, M> {
             let now = acted.max().unwrap_or(0);
             // All credits count as returned.
             blocks::stand_at(blocks, now.saturating_add(LONG_AFTER));
-            let deadlock = blocks::find_cycle(blocks, cut);
+            let deadlock = blocks::find_cycle(blocks, cut, true);
             blocks::stand_at(blocks, now);
             (deadlock, blocks::links_down(&blocks::read(blocks)))
         });
@@ -311,7 +311,7 @@ impl<M: SwitchModel> Drive<'_, '_, '_, '_, M> {
         }
         self.at.activity = activity;
         self.synchronise();
-        self.with_all(|blocks, _, cut| blocks::find_cycle(blocks, cut))
+        self.with_all(|blocks, _, cut| blocks::find_cycle(blocks, cut, false))
     }
 
     /// Takes the samples that are due at the end of the tick that was reached.

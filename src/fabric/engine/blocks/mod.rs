@@ -244,7 +244,7 @@ impl<M: SwitchModel> Model for Blocks<M> {
 
     fn find_cycle(&mut self) -> Option<Deadlock> {
         let cut = self.others.as_ref().map(|others| Arc::clone(&others.cut));
-        self.with_all(|all| find_cycle(all, cut.as_deref()))
+        self.with_all(|all| find_cycle(all, cut.as_deref(), false))
     }
 
     fn links_down(&self) -> Vec<DownLink> {
@@ -355,13 +355,15 @@ pub(super) fn links_down<M: SwitchModel>(all: &[&M]) -> Vec<DownLink> {
     DownLink::in_order(links)
 }
 
-/// A cycle of packets that can never move, if there is one, over all blocks. No mail may be under way.
+/// A cycle of packets that can never move, if there is one, over all blocks. No mail may be under way. `at_rest`: no
+/// event is left.
 pub(super) fn find_cycle<M: SwitchModel>(
     all: &mut [&mut M],
     cut: Option<&Cut>,
+    at_rest: bool,
 ) -> Option<Deadlock> {
     let Some(cut) = cut else {
-        return all[0].find_cycle();
+        return all[0].find_cycle(at_rest);
     };
     let mut held = M::Held::default();
     for block in &*all {
@@ -369,7 +371,7 @@ pub(super) fn find_cycle<M: SwitchModel>(
     }
     let mut waiting = BTreeMap::new();
     for block in &mut *all {
-        block.waiting(&held, &mut waiting);
+        block.waiting(&held, at_rest, &mut waiting);
     }
     dead_cycle(waiting, |queue| {
         all[cut.of_switch(all[0].switch_of(queue))].describe(queue)

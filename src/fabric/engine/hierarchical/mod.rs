@@ -348,7 +348,7 @@ impl<V: Variant> SwitchModel for Fabric<V> {
         self.send();
     }
 
-    fn find_cycle(&mut self) -> Option<Deadlock> {
+    fn find_cycle(&mut self, _: bool) -> Option<Deadlock> {
         self.find_deadlock()
     }
 
@@ -390,7 +390,7 @@ impl<V: Variant> SwitchModel for Fabric<V> {
     /// The senders into buffers know the credits that are held.
     fn held(&self, (): &mut ()) {}
 
-    fn waiting(&mut self, (): &(), all: &mut BTreeMap<Queue, Vec<Queue>>) {
+    fn waiting(&mut self, (): &(), _: bool, all: &mut BTreeMap<Queue, Vec<Queue>>) {
         self.add_waiting(all);
     }
 

@@ -23,16 +23,18 @@ enum Shortcut {
 
 /// The requests of VoQs for an output, as the output finds them.
 pub(super) struct Requests {
-    /// Bit set of the VLs with an eligible VoQ.
+    /// Bit set of the VLs whose request in turn has credits.
     candidates: u32,
-    /// For each candidate VL: the in-port of the first eligible VoQ at or after the pointer.
-    in_ports: [InPort; MAX_LEVELS],
-    /// Some head has credits.
+    /// By VL: the in-port of the request in turn, if there is one.
+    in_turn: [InPort; MAX_LEVELS],
+    /// Some head that was looked at has credits.
     pub any_credits: bool,
     /// First tick in which a head that lacks credits gets them, as far as known.
     pub credits_at: Tick,
-    /// First tick in which a VoQ may become eligible by the passing of time alone.
+    /// First tick in which a VL may become a candidate by the passing of time alone.
     pub retry_at: Tick,
+    /// First tick in which a busy in-port that was looked at is idle.
+    pub idle_at: Tick,
 }
 
 impl<V: Variant> Fabric<V> {
@@ -107,30 +109,44 @@ impl<V: Variant> Fabric<V> {
             return;
         }
         let mut requests = self.requests(output, waiting_vls);
+        self.count_credit_wait(output, &mut requests, shortcut);
+        if requests.candidates != 0 {
+            let pick = self
+                .switches
+                .arbiters
+                .pick(output.index(), requests.candidates);
+            let in_port = requests.in_turn[usize::from(pick.vl)];
+            let Some(room_at) = self.lacks_room(output, pick.vl, in_port) else {
+                if V::IS_WATCHED {
+                    self.report_others(output, waiting_vls, pick.vl, in_port);
+                }
+                return self.grant_to(output, in_port, pick);
+            };
+            requests.retry_at = requests.retry_at.min(room_at);
+            self.watch_turn_for_room(output, waiting_vls, (pick.vl, in_port));
+        }
+        self.watch_turns(output, waiting_vls, &requests);
+        if requests.retry_at != Tick::MAX {
+            self.wake_output(output, requests.retry_at);
+        }
+    }
+
+    /// The output begins or ends to wait for credits. What it finds in an iteration after the first counts from the next tick on.
+    #[inline(always)]
+    fn count_credit_wait(&mut self, output: OutputId, requests: &mut Requests, shortcut: Shortcut) {
+        let now = self.kernel.now;
         let port = &mut self.outputs[output];
         if requests.any_credits {
+            // Then another request is in turn, perhaps one without credits.
+            requests.retry_at = requests.retry_at.min(requests.idle_at);
             let since = port.end_credit_wait();
+            let end = now + Tick::from(shortcut == Shortcut::Forbidden);
             self.kernel
-                .credit_wait_ended(&mut port.sent, output, since, now);
+                .credit_wait_ended(&mut port.sent, output, since, end);
         } else {
             port.begin_credit_wait(now);
             requests.retry_at = requests.retry_at.min(requests.credits_at);
         }
-        if requests.candidates == 0 {
-            if requests.retry_at != Tick::MAX {
-                self.wake_output(output, requests.retry_at);
-            }
-            return;
-        }
-        let pick = self
-            .switches
-            .arbiters
-            .pick(output.index(), requests.candidates);
-        let in_port = requests.in_ports[usize::from(pick.vl)];
-        if V::IS_WATCHED {
-            self.report_others(output, waiting_vls, pick.vl, in_port);
-        }
-        self.grant_to(output, in_port, pick);
     }
 
     /// Tells the probe of the heads that `output` does not grant, as it grants `in_port` on `vl`.
@@ -149,55 +165,43 @@ impl<V: Variant> Fabric<V> {
         }
     }
 
-    /// Looks at the VoQs that request `output` on any of the VLs of the bit set `waiting_vls`.
+    /// Looks at the VoQs with a head for `output` on any of the VLs of the bit set `waiting_vls`, of each VL up to the request
+    /// in turn.
     #[inline(always)]
     fn requests(&mut self, output: OutputId, waiting_vls: u32) -> Requests {
-        let room = if self.switches.output_buffer_may_fill() {
-            self.room(output, self.largest)
-        } else {
-            u16::MAX
-        };
         let mut requests = Requests {
             candidates: 0,
-            in_ports: [InPort::NONE; MAX_LEVELS],
+            in_turn: [InPort::NONE; MAX_LEVELS],
             any_credits: false,
             credits_at: Tick::MAX,
             retry_at: Tick::MAX,
+            idle_at: Tick::MAX,
         };
         let mut rest = waiting_vls;
         while rest != 0 {
             let vl = rest.trailing_zeros() as usize;
             rest &= rest - 1;
-            let found = if self.switches.has_flows() {
-                self.first_eligible_by_flow(output, vl, room, &mut requests)
+            let (in_turn, has_credits) = if self.switches.has_flows() {
+                self.turn_by_flow(output, vl, &mut requests)
             } else {
-                self.first_eligible(output, vl, room, &mut requests)
+                self.turn(output, vl, &mut requests)
             };
-            if let Some(in_port) = found {
-                requests.candidates |= 1 << vl;
-                requests.in_ports[vl] = in_port;
-            }
+            requests.in_turn[vl] = in_turn;
+            requests.candidates |= u32::from(has_credits) << vl;
         }
         requests
     }
 
-    /// Returns the in-port of the first eligible VoQ for `output` on `vl`, at or after the
-    /// pointer. `room`: credits free in the output buffer. Notes in `requests` when the other
-    /// VoQs that it passes may become eligible.
+    /// Returns the in-port of the request in turn for `output` on `vl`, and whether it has credits. Notes in
+    /// `requests` when the VoQs before it, and it if it lacks credits, may be granted.
     #[inline(always)]
-    fn first_eligible(
-        &mut self,
-        output: OutputId,
-        vl: usize,
-        room: u16,
-        requests: &mut Requests,
-    ) -> Option<InPort> {
+    fn turn(&mut self, output: OutputId, vl: usize, requests: &mut Requests) -> (InPort, bool) {
         let now = self.kernel.now;
         let start = now + self.stages.allocation;
         let port = &self.outputs[output];
         let (first_input, out_port) = (port.first_input, port.out_port);
         let credits = self.credits(output, vl as u8, self.largest);
-        let fits_all = credits.min(room) >= self.largest;
+        let has_all = credits >= self.largest;
         let OutputVl {
             mut heads, pointer, ..
         } = *self.links.vl(output, vl as u8);
@@ -205,40 +209,145 @@ impl<V: Variant> Fabric<V> {
             heads.remove(in_port);
             let input = in_port.input(first_input);
             let free_at = self.switches.inputs_free[input.index()].tick;
-            let needs = if fits_all {
-                1
+            let needs = if has_all {
+                0
             } else {
                 self.head_credits((output, vl), in_port, (input, out_port))
             };
-            requests.any_credits |= credits >= needs;
-            if free_at <= start && credits.min(room) >= needs {
-                return Some(in_port);
+            let (is_idle, has_credits) = (free_at <= start, credits >= needs);
+            requests.any_credits |= has_credits;
+            if is_idle && has_credits {
+                return (in_port, true);
             }
-            let obstacle = match (free_at > start, credits < needs) {
-                (true, _) => Obstacle::Crossbar,
-                (false, true) => Obstacle::Credits,
-                (false, false) => Obstacle::Buffer,
+            let obstacle = if is_idle {
+                Obstacle::Credits
+            } else {
+                Obstacle::Crossbar
             };
             let observers = &mut self.kernel.observers;
             observers.blocked(now, output, 1 << vl, obstacle);
-            // The tick in which this VoQ is eligible if only time passes till then.
-            let mut eligible_at = free_at.saturating_sub(self.stages.allocation);
-            if credits < needs {
+            // The tick in which this VoQ may be granted if only time passes till then.
+            let mut may_go_at = free_at.saturating_sub(self.stages.allocation);
+            if !is_idle {
+                requests.idle_at = requests.idle_at.min(may_go_at);
+            }
+            if !has_credits {
                 let missing = u32::from(needs - credits);
-                let Some(due) = self.credits_due(output, vl as u8, missing) else {
-                    continue;
-                };
+                let due = self.credits_due(output, vl as u8, missing);
+                let due = due.unwrap_or(Tick::MAX);
                 requests.credits_at = requests.credits_at.min(due);
-                eligible_at = eligible_at.max(due);
+                may_go_at = may_go_at.max(due);
             }
-            if room < needs {
-                let missing = u32::from(needs - room);
-                let due = self.buffer_returns[output].tick_of(&self.drain, 0, missing);
-                eligible_at = eligible_at.max(due.unwrap_or(now));
+            requests.retry_at = requests.retry_at.min(may_go_at);
+            if is_idle {
+                return (in_port, false);
             }
-            requests.retry_at = requests.retry_at.min(eligible_at);
         }
-        None
+        (InPort::NONE, false)
+    }
+
+    /// The tick in which the output buffer has room for the request of `in_port` on `vl`, or an earlier one in which to look
+    /// again; `None` if it has room now.
+    #[inline(always)]
+    fn lacks_room(&mut self, output: OutputId, vl: u8, in_port: InPort) -> Option<Tick> {
+        if !self.switches.output_buffer_may_fill() {
+            return None;
+        }
+        let room = self.room(output, self.largest);
+        if room >= self.largest {
+            return None;
+        }
+        let needs = self.credits_in_turn(output, vl, in_port);
+        (room < needs).then(|| {
+            let (now, observers) = (self.kernel.now, &mut self.kernel.observers);
+            observers.blocked(now, output, 1 << vl, Obstacle::Buffer);
+            let returns = &self.buffer_returns[output];
+            let due = returns.tick_of(&self.drain, 0, u32::from(needs - room));
+            due.unwrap_or(now + 1)
+        })
+    }
+
+    /// Credits that the request of `in_port` takes.
+    fn credits_in_turn(&mut self, output: OutputId, vl: u8, in_port: InPort) -> u16 {
+        let port = &self.outputs[output];
+        let (input, out_port) = (in_port.input(port.first_input), port.out_port);
+        if self.switches.has_flows() {
+            return self.credits_of_request(input, (output, vl.into()));
+        }
+        self.head_credits((output, vl.into()), in_port, (input, out_port))
+    }
+
+    /// `output` grants nothing, as it has no room for the packet that was picked. When the in-port of that packet
+    /// is busy, others may go.
+    #[inline(never)]
+    fn watch_turn_for_room(
+        &mut self,
+        output: OutputId,
+        waiting_vls: u32,
+        (vl, in_port): (u8, InPort),
+    ) {
+        let needs = self.credits_in_turn(output, vl, in_port);
+        if self.switches.has_flows() || self.any_shorter(output, waiting_vls, needs) {
+            self.watch_turn(output, in_port);
+        }
+    }
+
+    /// `output` grants nothing. Where a shorter packet waits behind one in turn that lacks credits, it may go when the in-port
+    /// of that one is busy.
+    #[inline(always)]
+    fn watch_turns(&mut self, output: OutputId, waiting_vls: u32, requests: &Requests) {
+        let mut rest = waiting_vls & !requests.candidates;
+        while rest != 0 {
+            let vl = rest.trailing_zeros();
+            rest &= rest - 1;
+            let in_port = requests.in_turn[vl as usize];
+            if in_port != InPort::NONE {
+                let needs = self.credits_in_turn(output, vl as u8, in_port);
+                if self.any_shorter(output, 1 << vl, needs) {
+                    self.watch_turn(output, in_port);
+                }
+            }
+        }
+    }
+
+    /// Whether a head for `output` on one of `vls` takes fewer credits than `needs`.
+    fn any_shorter(&mut self, output: OutputId, vls: u32, needs: u16) -> bool {
+        let port = &self.outputs[output];
+        let (first_input, out_port) = (port.first_input, port.out_port);
+        let mut rest = vls;
+        while rest != 0 {
+            let vl = rest.trailing_zeros() as usize;
+            rest &= rest - 1;
+            let mut heads = self.links.vl(output, vl as u8).heads;
+            while let Some(in_port) = heads.pop() {
+                let input = in_port.input(first_input);
+                if self.head_credits((output, vl), in_port, (input, out_port)) < needs {
+                    return true;
+                }
+            }
+        }
+        false
+    }
+
+    /// `output` looks again when `in_port` is busy.
+    fn watch_turn(&mut self, output: OutputId, in_port: InPort) {
+        let port = &self.outputs[output];
+        let input = in_port.input(port.first_input);
+        self.switches.inputs[input].watched_by.insert(port.out_port);
+    }
+
+    /// `input` has accepted a grant: the outputs where it was in turn look again.
+    #[inline(always)]
+    pub(super) fn is_busy(&mut self, input: InputId, look: impl Fn(&mut Self, OutputId)) {
+        let state = &mut self.switches.inputs[input];
+        if state.watched_by.is_empty() {
+            return;
+        }
+        let mut outputs = std::mem::replace(&mut state.watched_by, Ports::NONE);
+        let first_output = state.first_output;
+        while let Some(out_port) = outputs.pop() {
+            look(self, out_port.output(first_output));
+        }
     }
 
     /// Decides at once if a single VoQ requests `output` and there are credits and room for any
@@ -339,8 +448,14 @@ impl<V: Variant> Fabric<V> {
                 self.wake_output(output, now + 1);
             }
             self.start_crossing(input, accepted.output(first_output));
+            self.is_busy(input, Self::look_later);
         }
         self.work.granted_inputs.clear();
+    }
+
+    /// `output` looks at its requests again in the next tick.
+    pub(super) fn look_later(&mut self, output: OutputId) {
+        self.wake_output(output, self.kernel.now + 1);
     }
 
     /// End of phase 6: the marker takes note of this tick.

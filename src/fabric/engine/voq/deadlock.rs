@@ -5,6 +5,9 @@
 //! It is also live if that buffer holds, on that VL, a packet of a VoQ with a live head. A head for
 //! a NIC is live, because the NIC's sink takes everything. All other heads can never move. The search
 //! is no phase of a tick: the engine makes it now and then, and when no event is left.
+//!
+//! A head with credits may wait behind one in turn that has none. It is live as long as anything moves, since the
+//! in-port of that one may become busy. When no event is left, it waits for the heads of that in-port.
 
 use super::Fabric;
 use super::packet::Packet;
@@ -20,13 +23,13 @@ pub(in crate::engine) type Holders = BTreeMap<(InputId, u8), (BTreeSet<usize>, u
 
 impl<V: Variant> Fabric<V> {
     /// A cycle of packets that can never move, if there is one.
-    pub(super) fn find_deadlock(&mut self) -> Option<Deadlock> {
+    pub(super) fn find_deadlock(&mut self, at_rest: bool) -> Option<Deadlock> {
         if self.switches.has_flows() {
             return self.find_deadlock_by_flow();
         }
         let (mut holders, mut waiting) = (Holders::new(), BTreeMap::new());
         self.add_held(&mut holders);
-        self.add_waiting(&holders, &mut waiting);
+        self.add_waiting(&holders, at_rest, &mut waiting);
         dead_cycle(waiting, |queue| self.describe_head(queue))
     }
 
@@ -54,15 +57,38 @@ impl<V: Variant> Fabric<V> {
     pub(super) fn add_waiting(
         &mut self,
         holders: &Holders,
+        at_rest: bool,
         waiting: &mut BTreeMap<usize, Vec<usize>>,
     ) {
         for queue in 0..self.switches.queues.len() {
-            if self.switches.queues[queue].fifo.head != PacketId::NONE
-                && let Some(waits_for) = self.waits_for(queue, holders)
-            {
+            if self.switches.queues[queue].fifo.head == PacketId::NONE {
+                continue;
+            }
+            let mut waits_for = self.waits_for(queue, holders);
+            if at_rest && waits_for.is_none() {
+                waits_for = self.waits_behind(queue);
+            }
+            if let Some(waits_for) = waits_for {
                 waiting.insert(queue, waits_for);
             }
         }
+    }
+
+    /// The VoQs with a head at the in-port that is in turn before `queue` when all in-ports are idle. `None` if `queue` is in
+    /// turn itself, or leads to a NIC.
+    fn waits_behind(&self, queue: usize) -> Option<Vec<usize>> {
+        let packet = &self.kernel.packets[self.switches.queues[queue].fifo.head];
+        let port = &self.outputs[packet.output];
+        let output_vl = self.links.vl(packet.output, packet.vl);
+        let in_turn = output_vl.heads.first_from(output_vl.pointer)?;
+        let input = in_turn.input(port.first_input);
+        if port.to.is_nic() || input == packet.input {
+            return None;
+        }
+        let first = self.switches.inputs[input].first_queue as usize;
+        let queues = first..first + self.radix as usize * self.vls;
+        let has_head = |&queue: &usize| self.switches.queues[queue].fifo.head != PacketId::NONE;
+        Some(queues.filter(has_head).collect())
     }
 
     /// The VoQs that hold the credits which the head of `queue` waits for. `None` if the head has

@@ -68,6 +68,13 @@ impl<V: Variant> Fabric<V> {
             let vl = self.outputs[output].grant.vl;
             let of_output = self.links.vl(output, vl).pointer;
             self.start_crossing(input, output);
+            if iteration.is_last {
+                self.is_busy(input, Self::look_later);
+            } else {
+                self.is_busy(input, |fabric, output| {
+                    fabric.work.dirty_outputs.push(output);
+                });
+            }
             if !iteration.is_first {
                 self.switches.inputs[input].pointer = pointer;
                 self.links.vl_mut(output, vl).pointer = of_output;

@@ -361,8 +361,8 @@ impl<V: Variant> SwitchModel for Fabric<V> {
         }
     }
 
-    fn find_cycle(&mut self) -> Option<Deadlock> {
-        self.find_deadlock()
+    fn find_cycle(&mut self, at_rest: bool) -> Option<Deadlock> {
+        self.find_deadlock(at_rest)
     }
 
     fn not_started(&self, all: &mut Self::NotStarted) {
@@ -405,8 +405,8 @@ impl<V: Variant> SwitchModel for Fabric<V> {
         self.add_held(all);
     }
 
-    fn waiting(&mut self, held: &Holders, all: &mut BTreeMap<usize, Vec<usize>>) {
-        self.add_waiting(held, all);
+    fn waiting(&mut self, held: &Holders, at_rest: bool, all: &mut BTreeMap<usize, Vec<usize>>) {
+        self.add_waiting(held, at_rest, all);
     }
 
     fn switch_of(&self, queue: usize) -> SwitchId {

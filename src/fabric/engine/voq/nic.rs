@@ -13,6 +13,7 @@ use super::power::waiting_bytes;
 use super::rate::Length;
 use super::schedule::Schedule;
 use super::{Event, Fabric};
+use crate::engine::congestion::FlowId;
 use crate::engine::ids::OutputId;
 use crate::engine::nic::Place;
 use crate::engine::observers::Transfer;
@@ -28,12 +29,11 @@ use crate::workload::Workload;
 pub(super) struct RetryConditions {
     /// First tick in which congestion control may stop holding a packet, or its flow gets credits of its own.
     pub held_until: Tick,
-    /// Per VL: size in credits of the smallest packet that lacks credits; `u16::MAX` if none does.
+    /// Per VL: size in credits of the smallest packet looked at that lacks credits, or less; `u16::MAX` if none does.
     credits: [u16; MAX_LEVELS],
-    /// Size in credits of the smallest packet that does not fit into the output buffer;
-    /// `u16::MAX` if all fit.
-    pub room: u16,
-    /// The first packet of some send queue has credits.
+    /// Credits of the packet that was picked and does not fit into the output buffer; `u16::MAX` if there is none.
+    room: u16,
+    /// A first packet that was looked at has credits.
     pub any_credits: bool,
 }
 
@@ -170,7 +170,6 @@ impl<V: Variant> Fabric<V> {
         if waiting_vls.is_power_of_two() && self.fetch_sole_packet(nic, output) {
             return self.retry_after_fetch(nic);
         }
-        let room = self.room(output, self.largest);
         let mut conditions = RetryConditions {
             held_until: Tick::MAX,
             credits: [u16::MAX; MAX_LEVELS],
@@ -182,14 +181,13 @@ impl<V: Variant> Fabric<V> {
         while rest != 0 {
             let vl = rest.trailing_zeros() as usize;
             rest &= rest - 1;
-            let found = if self.switches.has_flows() {
-                self.first_eligible_pair_by_flow((nic, output), vl, room, &mut conditions)
+            let in_turn = if self.switches.has_flows() {
+                self.pair_in_turn_by_flow((nic, output), vl, &mut conditions)
             } else {
                 let credits = self.credits(output, vl as u8, self.largest);
-                let pointer = self.nics.state[nic].pointers[vl];
-                self.first_eligible_pair(nic, vl, (credits, room), pointer, &mut conditions)
+                self.pair_in_turn(nic, vl, credits, &mut conditions)
             };
-            if let Some(at) = found {
+            if let Some(at) = in_turn {
                 candidates |= 1 << vl;
                 places[vl] = at;
             }
@@ -205,10 +203,15 @@ impl<V: Variant> Fabric<V> {
         if candidates != 0 {
             let pick = self.nics.arbiters.pick(nic.index(), candidates);
             let place = places[usize::from(pick.vl)];
-            self.fetch_from_pair(nic, output, pick, place);
-            return self.retry_after_fetch(nic);
+            let waiting = self.nics.queue_pairs.waiting(nic, pick.vl.into());
+            let needs = waiting.at(place).credits;
+            if self.room(output, needs) >= needs {
+                self.fetch_from_pair(nic, output, pick, place);
+                return self.retry_after_fetch(nic);
+            }
+            conditions.room = needs;
         }
-        self.retry_after(&conditions, output, room)
+        self.retry_after(&conditions, output)
     }
 
     /// If a single queue pair of `nic` has a packet, and any packet had credits and room: fetches
@@ -246,10 +249,9 @@ impl<V: Variant> Fabric<V> {
         })
     }
 
-    /// Returns when the send engine of the NIC with `output` tries again, as no queue pair is eligible.
-    /// `room`: credits free in the output buffer.
+    /// Returns when the send engine of the NIC with `output` tries again, as it can fetch no packet.
     #[inline(always)]
-    fn retry_after(&mut self, conditions: &RetryConditions, output: OutputId, room: u16) -> Retry {
+    fn retry_after(&mut self, conditions: &RetryConditions, output: OutputId) -> Retry {
         let (mut at, mut waits_for_room) = (conditions.held_until, false);
         for (vl, &needs) in conditions.credits.iter().enumerate() {
             if needs != u16::MAX {
@@ -259,7 +261,7 @@ impl<V: Variant> Fabric<V> {
             }
         }
         if conditions.room != u16::MAX {
-            let missing = u32::from(conditions.room - room);
+            let missing = u32::from(conditions.room - self.outputs[output].room);
             let returns = &self.buffer_returns[output];
             match returns.tick_of(&self.drain, 0, missing) {
                 Some(due) => at = at.min(due),
@@ -269,52 +271,46 @@ impl<V: Variant> Fabric<V> {
         Retry { at, waits_for_room }
     }
 
-    /// Returns the place, among the queue pairs of `vl` with a packet, of the first eligible one
-    /// at or after `pointer`. `credits` are available on the VL, and `room` in the output buffer.
-    /// Notes in `conditions` why the queue pairs before it are not eligible.
-    fn first_eligible_pair(
+    /// Returns the place, among the queue pairs of `vl` with a packet, of the one in turn, if its packet has
+    /// `credits` or fewer, which are available on the VL. Notes in `conditions` why others may be in turn later.
+    fn pair_in_turn(
         &self,
         nic: NicId,
         vl: usize,
-        (credits, room): (u16, u16),
-        pointer: u32,
+        credits: u16,
         conditions: &mut RetryConditions,
     ) -> Option<Place> {
         let waiting = self.nics.queue_pairs.waiting(nic, vl);
-        // There may be many queue pairs: none is looked at if none can be eligible.
+        // There may be many queue pairs: none is looked at if none has credits.
         let least = waiting.least();
         if credits < least {
-            conditions.credits[vl] = conditions.credits[vl].min(least);
+            conditions.credits[vl] = least;
             return None;
         }
-        if room < least && credits >= self.largest {
-            conditions.any_credits = true;
-            conditions.room = conditions.room.min(least);
-            return None;
-        }
-        for place in waiting.from(pointer) {
+        for place in waiting.from(self.nics.state[nic].pointers[vl]) {
             let pair = waiting.at(place);
-            let needs = pair.credits;
-            if credits < needs {
+            let has_credits = credits >= pair.credits;
+            conditions.any_credits |= has_credits;
+            if !has_credits {
                 let fewest = &mut conditions.credits[vl];
-                *fewest = needs.min(*fewest);
-                continue;
+                *fewest = pair.credits.min(*fewest);
             }
-            conditions.any_credits = true;
-            if room < needs {
-                conditions.room = conditions.room.min(needs);
-                continue;
+            if !self.is_held(pair.flow, conditions) {
+                return has_credits.then_some(place);
             }
-            let now = self.kernel.now;
-            if let Some(congestion) = &self.congestion
-                && let Some(until) = congestion.held_until(pair.flow, now)
-            {
-                conditions.held_until = conditions.held_until.min(until);
-                continue;
-            }
-            return Some(place);
         }
         None
+    }
+
+    /// Whether congestion control holds the packets of `flow`. If so, notes in `conditions` until when.
+    #[inline]
+    pub(super) fn is_held(&self, flow: FlowId, conditions: &mut RetryConditions) -> bool {
+        let congestion = self.congestion.as_ref();
+        let until = congestion.and_then(|control| control.held_until(flow, self.kernel.now));
+        if let Some(until) = until {
+            conditions.held_until = conditions.held_until.min(until);
+        }
+        until.is_some()
     }
 
     /// A packet of `flow` takes `credits` at the switch.

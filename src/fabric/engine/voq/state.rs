@@ -76,6 +76,8 @@ pub(super) struct OutputVl<V: Variant> {
 pub(super) struct Input<V: Variant> {
     /// Out-ports of the switch that grant to it in this tick.
     pub grants: Ports<OutPort, V::PortSet>,
+    /// Out-ports that grant nothing while it is in turn there.
+    pub watched_by: Ports<OutPort, V::PortSet>,
     /// Output at the other end of the link.
     pub upstream: OutputId,
     pub switch: SwitchId,
@@ -251,6 +253,7 @@ fn in_ports<V: Variant>(topology: &Topology) -> List<InputId, Input<V>> {
         .map(|input| input.at(radix))
         .map(|at| Input {
             grants: Ports::NONE,
+            watched_by: Ports::NONE,
             upstream: OutputId::NONE,
             switch: at.switch,
             first_output: OutputId::first_of(at.switch, radix),

@@ -9,6 +9,7 @@ use super::vlarb::Arbiter;
 use crate::congestion::Flows;
 use crate::sizes::completes_credit;
 use crate::wiring::Wiring;
+use flitwise_fabric::spec::voq::InputQueues;
 use flitwise_fabric::spec::{FabricSpec, Tick, Voq};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -140,27 +141,36 @@ impl<'s> Hca<'s> {
             .iter()
             .filter_map(|(&qp, queue)| Some((qp, *queue.front()?)))
             .collect();
-        let has_credits = |link: &Link<'_>, id: PacketId| link.has_credits(&packets[id]);
-        let counts = !heads.is_empty() && link.counts_credit_wait(now);
-        if counts && !heads.values().any(|&id| has_credits(link, id)) {
+        let passes = matches!(
+            self.voq.input_queues,
+            InputQueues::PerFlow | InputQueues::Isolating
+        );
+        let mut any_credits = false;
+        let mut turns: Vec<Option<(QueuePair, PacketId)>> = vec![None; self.pointers.len()];
+        for (vl, turn) in turns.iter_mut().enumerate() {
+            let first = self.pointers[vl];
+            let around = heads.range(first..).chain(heads.range(..first));
+            for (&qp, &id) in around.filter(|&(_, &id)| packets[id].vl == vl) {
+                let has_credits = link.has_credits(&packets[id]);
+                any_credits |= has_credits;
+                if !self.holds(now, qp) && (has_credits || !passes) {
+                    *turn = Some((qp, id));
+                    break;
+                }
+            }
+        }
+        if !heads.is_empty() && !any_credits && link.counts_credit_wait(now) {
             link.counts.credit_wait += 1;
         }
-        let eligible: BTreeMap<_, _> = heads
-            .into_iter()
-            .filter(|&(qp, id)| {
-                has_credits(link, id) && link.has_room(packets[id].credits) && !self.holds(now, qp)
-            })
-            .collect();
-        let candidates: Vec<bool> = (0..self.pointers.len())
-            .map(|vl| eligible.values().any(|&id| packets[id].vl == vl))
+        let candidates: Vec<bool> = turns
+            .iter()
+            .map(|turn| turn.is_some_and(|(_, id)| link.has_credits(&packets[id])))
             .collect();
         let pick = self.arbiter.pick(&candidates)?;
-        let first = self.pointers[pick.vl];
-        let after = eligible.range(first..).chain(eligible.range(..first));
-        let (&qp, &id) = after
-            .into_iter()
-            .find(|&(_, &id)| packets[id].vl == pick.vl)
-            .expect("a candidate has an eligible queue pair");
+        let (qp, id) = turns[pick.vl].expect("a candidate has a queue pair in turn");
+        if !link.has_room(packets[id].credits) {
+            return None;
+        }
         let packet = &mut packets[id];
         self.arbiter
             .grant(pick, self.pointers.len(), packet.bytes.into());

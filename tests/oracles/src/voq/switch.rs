@@ -55,6 +55,14 @@ pub struct Grant {
     pick: Pick,
 }
 
+/// The requests of a VL of an output.
+struct Turn {
+    /// The in-port and the packet in turn.
+    next: Option<(usize, PacketId)>,
+    /// A head has credits, of those up to there.
+    any_credits: bool,
+}
+
 /// One switch.
 #[derive(Debug, Clone)]
 pub struct Switch<'s> {
@@ -218,6 +226,39 @@ impl<'s> Switch<'s> {
             .collect()
     }
 
+    /// The request in turn on a VL of an output: of the in-ports from `first` on, once around, whose heads are `heads`.
+    fn turn<'h>(
+        &self,
+        now: Tick,
+        first: usize,
+        heads: impl Fn(usize) -> Option<&'h Vec<PacketId>>,
+        has_credits: impl Fn(PacketId) -> bool,
+    ) -> Turn {
+        let radix = self.inputs.len();
+        let mut any_credits = false;
+        for input in (0..radix).map(|step| (first + step) % radix) {
+            let Some(heads) = heads(input) else { continue };
+            let with_credits = heads.iter().copied().find(|&id| has_credits(id));
+            any_credits |= with_credits.is_some();
+            let request = match self.voq.input_queues {
+                InputQueues::VirtualOutput | InputQueues::Fifo => heads.first().copied(),
+                InputQueues::PerFlow | InputQueues::Isolating => with_credits,
+            };
+            if let Some(id) = request
+                && self.inputs[input].read.is_idle(now, self.voq)
+            {
+                return Turn {
+                    next: Some((input, id)),
+                    any_credits,
+                };
+            }
+        }
+        Turn {
+            next: None,
+            any_credits,
+        }
+    }
+
     /// Phase 5: the grants of the outputs in an iteration.
     pub fn grants(
         &self,
@@ -247,31 +288,35 @@ impl<'s> Switch<'s> {
                 continue;
             }
             let has_credits = |id: PacketId| links[link].has_credits(&packets[id]);
-            let eligible = |input: usize, vl: usize| {
-                heads.get(&(input, vl))?.iter().copied().find(|&id| {
-                    self.inputs[input].read.is_idle(now, self.voq)
-                        && links[link].has_room(packets[id].credits)
-                        && has_credits(id)
+            let turns: Vec<Turn> = (0..self.vls)
+                .map(|vl| {
+                    self.turn(
+                        now,
+                        output.pointers[vl],
+                        |input| heads.get(&(input, vl)),
+                        has_credits,
+                    )
                 })
-            };
-            let candidates: Vec<bool> = (0..self.vls)
-                .map(|vl| (0..radix).any(|input| eligible(input, vl).is_some()))
+                .collect();
+            let candidates: Vec<bool> = turns
+                .iter()
+                .map(|turn| turn.next.is_some_and(|(_, id)| has_credits(id)))
                 .collect();
             if let Some(pick) = output.arbiter.pick(&candidates) {
-                let first = output.pointers[pick.vl];
-                let (input, packet) = (0..radix)
-                    .map(|step| (first + step) % radix)
-                    .find_map(|input| Some((input, eligible(input, pick.vl)?)))
-                    .expect("a candidate has an eligible input");
-                grants.push(Grant {
-                    output: at,
-                    input,
-                    packet,
-                    pick,
-                });
+                let (input, packet) = turns[pick.vl]
+                    .next
+                    .expect("a candidate has a request in turn");
+                if links[link].has_room(packets[packet].credits) {
+                    grants.push(Grant {
+                        output: at,
+                        input,
+                        packet,
+                        pick,
+                    });
+                }
             }
             let counts = is_first && links[link].counts_credit_wait(now);
-            if counts && !heads.values().flatten().any(|&id| has_credits(id)) {
+            if counts && !turns.iter().any(|turn| turn.any_credits) {
                 links[link].counts.credit_wait += 1;
             }
         }
