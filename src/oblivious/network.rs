@@ -6,6 +6,7 @@ use flitwise_fabric::analysis::Routes;
 use flitwise_fabric::ids::{NicId, PortId, SwitchId, SwitchPort};
 use flitwise_fabric::spec::FabricSpec;
 use flitwise_fabric::topology::{Peer, Topology};
+use std::collections::BTreeSet;
 
 /// A graph with forwarding tables.
 #[derive(Debug, Clone, PartialEq)]
@@ -75,15 +76,15 @@ impl Network {
         }
     }
 
-    /// The network of a fabric: hosts are its NICs, in their order, and come before the switches. Where a routing
-    /// leaves packets a choice, they take the first of the links.
+    /// The network of a fabric, without the links that have failed: hosts are its NICs, in their order, and come before
+    /// the switches. Where a routing leaves packets a choice, they take the first of the links.
     ///
     /// # Errors
     /// If the fabric is too large.
     pub fn of_fabric(spec: &FabricSpec) -> Result<Self, NetworkError> {
         let topology = &spec.topology;
         let rate = |switch, port| spec.link_rate(switch, port).to_f64();
-        let graph = Graph::of_topology(topology, rate)?;
+        let graph = Graph::without(&spec.routing.failed_ports(), topology, rate)?;
         let mut tables = Tables::empty(&graph, 1)?;
         // The edge of every port of a switch.
         let mut edges = vec![None; topology.radix() as usize];
@@ -120,12 +121,21 @@ impl Network {
 }
 
 impl Graph {
-    /// The graph of a topology: hosts are its NICs, in their order, and come before the switches. `rate`: of the
-    /// cable at a port of a switch, relative to other cables.
+    /// The graph of a topology with all its links: hosts are its NICs, in their order, and come before the switches.
+    /// `rate`: of the cable at a port of a switch, relative to other cables.
     ///
     /// # Errors
     /// If the topology is too large.
     pub fn of_topology(
+        topology: &Topology,
+        rate: impl Fn(SwitchId, PortId) -> f64,
+    ) -> Result<Self, NetworkError> {
+        Self::without(&BTreeSet::new(), topology, rate)
+    }
+
+    /// The same without the links between switches that `failed` names by both ends.
+    fn without(
+        failed: &BTreeSet<SwitchPort>,
         topology: &Topology,
         rate: impl Fn(SwitchId, PortId) -> f64,
     ) -> Result<Self, NetworkError> {
@@ -158,7 +168,9 @@ impl Graph {
                     Peer::Switch {
                         switch: far,
                         port: far_port,
-                    } if (switch, port) < (far, far_port) => {
+                    } if (switch, port) < (far, far_port)
+                        && !failed.contains(&SwitchPort::new(switch, port)) =>
+                    {
                         builder.cable([own, (node(far), number(far_port))], rate(), 0);
                     }
                     _ => {}

@@ -3,7 +3,7 @@
 
 use crate::common::random_topology;
 use flitwise::fabric::ids::{NicId, SwitchId, SwitchPort};
-use flitwise::fabric::spec::Routing;
+use flitwise::fabric::spec::{FabricSpec, Routing};
 use flitwise::fabric::topology::{Peer, Topology};
 use flitwise::oblivious::{
     Dependencies, EdgeId, Failure, Graph, HostId, Layers, Network, RoutingEngine,
@@ -110,6 +110,18 @@ proptest! {
                     RoutingEngine::MinHop | RoutingEngine::Dfsssp => prop_assert_eq!(length, least),
                     _ => prop_assert!(length >= least),
                 }
+            }
+        }
+        // The network of the fabric has only what works: the routing finds the same routes in it.
+        let any = FabricSpec::opa_gen1(Topology::single(2).unwrap()).unwrap();
+        let network = Network::of_fabric(&FabricSpec { topology, routing, ..any }).unwrap();
+        let anew = Network { tables: engine.route(&network.graph).unwrap(), ..network.clone() };
+        for src in network.graph.host_ids() {
+            for dst in network.graph.host_ids() {
+                let [mut found, mut expected] = [Vec::new(), Vec::new()];
+                prop_assert_eq!(network.route(src, dst, 0, &mut expected), Ok(()));
+                prop_assert_eq!(anew.route(src, dst, 0, &mut found), Ok(()));
+                prop_assert_eq!(found, expected);
             }
         }
     }

@@ -108,14 +108,15 @@ fn ended(written: io::Result<()>) -> Result<(), CliError> {
     }
 }
 
-/// Links between switches, each once: the lower end first.
-fn links(topology: &Topology) -> impl Iterator<Item = Link> + '_ {
+/// Working links between switches, each once: the lower end first.
+fn links(spec: &FabricSpec) -> impl Iterator<Item = Link> + '_ {
+    let (topology, failed) = (&spec.topology, spec.routing.failed_ports());
     let of_switch = |s| topology.port_ids().map(move |p| SwitchPort::new(s, p));
     let ends = topology.switch_ids().flat_map(of_switch);
-    ends.filter_map(|a| match topology.peer(a.switch, a.port) {
+    ends.filter_map(move |a| match topology.peer(a.switch, a.port) {
         Peer::Switch { switch, port } => {
             let b = SwitchPort { switch, port };
-            (a < b).then_some([a, b])
+            (a < b && !failed.contains(&a)).then_some([a, b])
         }
         Peer::Nic(_) | Peer::None => None,
     })
@@ -128,7 +129,7 @@ impl<'f> Speeds<'f> {
     fn of(spec: &'f FabricSpec) -> Option<Self> {
         let topology = &spec.topology;
         let rate = |at: SwitchPort| spec.link_rate(at.switch, at.port);
-        let between = links(topology).any(|[a, _]| rate(a) != spec.switch_link_rate());
+        let between = links(spec).any(|[a, _]| rate(a) != spec.switch_link_rate());
         let mut nics = topology.nic_ids().map(|nic| topology.attachment(nic));
         let differ = between || nics.any(|at| rate(at) != spec.host_link_rate());
         (differ || !spec.link_latency.exceptions.is_empty()).then_some(Self(spec))
@@ -172,7 +173,7 @@ fn dot(out: &mut impl Write, spec: &FabricSpec, ports: bool, nics: bool) -> io::
             format!(" [{}]", attributes.join(", "))
         }
     };
-    for [a, b] in links(topology) {
+    for [a, b] in links(spec) {
         // Upper end first.
         let [a, b] = match drawing {
             Drawing::Levels(_) => [b, a],
@@ -272,7 +273,7 @@ fn json(out: &mut impl Write, loaded: &FabricOnly, lft: bool) -> io::Result<()> 
         )
     });
     list(out, "nics", nics, ",")?;
-    let links = links(topology).map(|[a, b]| {
+    let links = links(spec).map(|[a, b]| {
         let wrap = topology.family().is_wrap_link(a.switch, a.port);
         format!(
             "{{ \"a\": [{}, {}], \"b\": [{}, {}], \"wrap\": {wrap}{} }}",
@@ -341,4 +342,31 @@ fn switch_json(topology: &Topology, switch: SwitchId) -> String {
         format!(", \"name\": {name}{addresses}")
     });
     format!("{{ \"id\": {switch}{place}{named} }}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failed_links_are_left_out() {
+        let drawn = |failed: &str| {
+            let sets = [
+                "fabric.topology={kind=\"torus\",dimensions=[3]}".to_owned(),
+                "fabric.routing=\"min-hop\"".to_owned(),
+                format!("fabric.failure=[{failed}]"),
+            ];
+            let fabric = config::load_fabric(None, &sets).unwrap().fabric;
+            let mut out = Vec::new();
+            dot(&mut out, &fabric, false, false).unwrap();
+            let text = String::from_utf8(out).unwrap();
+            let is_link = |line: &&str| line.contains("--");
+            text.lines()
+                .filter(is_link)
+                .map(|line| line.trim().to_owned())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(drawn(""), ["s0 -- s1;", "s0 -- s2;", "s1 -- s2;"]);
+        assert_eq!(drawn("{what=\"s0 - s1\"}"), ["s0 -- s2;", "s1 -- s2;"]);
+    }
 }
