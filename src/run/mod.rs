@@ -31,7 +31,7 @@ mod workload;
 pub use control::{Control, LoadsDone, Progress, Silent, Snapshot};
 pub use error::RunError;
 pub use many::PlanTask;
-pub use matrix::{communication_matrix, job_nics};
+pub use matrix::{CommunicationMatrix, communication_matrix, job_matrix};
 pub use measure::{LevelBatch, Measured, WINDOW_BATCHES, WindowBatch};
 pub use outcome::RunResult;
 pub use record::Record;

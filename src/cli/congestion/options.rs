@@ -11,7 +11,7 @@ use flitwise::fabric::ids::NicId;
 use flitwise::oblivious::{
     CableCounts, Given, HostId, HostList, PathChoice, Pattern, Request, Settings, Subset,
 };
-use flitwise::run::{TraceDigest, communication_matrix, job_nics};
+use flitwise::run::{CommunicationMatrix, TraceDigest, communication_matrix, job_matrix};
 use flitwise::stop::Stop;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -30,7 +30,7 @@ pub(super) struct Options {
     /// Pairs with the bytes that the ranks of a trace send to each other.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["pattern", "job"])]
     trace: Option<PathBuf>,
-    /// The trace and the placement of this job of the experiment, counted from 0.
+    /// The messages from NIC to NIC of this job of the experiment; jobs count from 0.
     #[arg(long, value_name = "N", conflicts_with_all = ["pattern", "ranks", "hosts", "nodes", "subset"])]
     job: Option<usize>,
     /// A second pattern at the same time: the first pattern has the first --part ranks, the second one all others.
@@ -258,9 +258,9 @@ impl Options {
         let (matrix, job_hosts) =
             self.given(args.fabric.as_deref(), &args.sets, candidate, stop)?;
         let mut trace = None;
-        if let Some((given, digest)) = matrix {
-            request.pattern = Pattern::Given(Arc::new(given));
-            trace = digest;
+        if let Some(matrix) = matrix {
+            request.pattern = Pattern::Given(Arc::new(matrix.given));
+            trace = matrix.digest;
         }
         let graph = &candidate.network.graph;
         let settings = request.settings(graph, self.seed(candidate), job_hosts);
@@ -282,7 +282,7 @@ impl Options {
         sets: &[String],
         candidate: &Candidate,
         stop: Stop<'_>,
-    ) -> Result<(Option<Matrix>, Option<Vec<HostId>>), CliError> {
+    ) -> Result<(Option<CommunicationMatrix>, Option<Vec<HostId>>), CliError> {
         let failed = |e| no_result(&e, |e| bad_config(None, e));
         if let Some(trace) = &self.trace {
             return Ok((
@@ -300,12 +300,7 @@ impl Options {
         };
         let plan = config::load(file, sets)
             .map_err(|e| instead::error("congestion", Wanted::Network, Some(file), &e))?;
-        let nics = job_nics(&plan, job, stop).map_err(failed)?;
-        let job = plan.experiment.jobs.get(job);
-        let trace = job.map(|job| job.trace_path.clone());
-        let mut matrix = communication_matrix(&trace.unwrap_or_default(), stop).map_err(failed)?;
-        // The place of the file differs where the analysis is repeated.
-        matrix.0.source = job.map_or_else(String::new, |job| job.trace.clone());
+        let matrix = job_matrix(&plan, job, stop).map_err(failed)?;
         // Hosts of a fabric's network are its NICs.
         let host = |nic: NicId| {
             let host = candidate.host_now(HostId::new(nic.get()));
@@ -313,7 +308,8 @@ impl Options {
                 CliError::BadInput(format!("--job: the host of NIC {nic} has failed"))
             })
         };
-        let hosts = nics.into_iter().map(host).collect::<Result<_, _>>()?;
+        let hosts = matrix.nics.iter().copied().map(host);
+        let hosts = hosts.collect::<Result<_, _>>()?;
         Ok((Some(matrix), Some(hosts)))
     }
 
@@ -330,9 +326,6 @@ impl Options {
         list.map(Some).map_err(CliError::BadInput)
     }
 }
-
-/// The messages of a trace, and the digest of the trace.
-type Matrix = (Given, Option<TraceDigest>);
 
 /// A text of TOML.
 fn quoted(text: &str) -> String {

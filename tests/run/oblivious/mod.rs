@@ -4,6 +4,7 @@ mod analysis;
 mod failures;
 mod figures;
 mod hosts;
+mod jobs;
 mod patterns;
 mod routing;
 mod survey;
