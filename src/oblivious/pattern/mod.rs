@@ -247,7 +247,7 @@ impl Pattern {
     ///
     /// # Errors
     /// If a level has more than 2^27 pairs, the pairs of a file or trace name more ranks, or the parts of two patterns
-    /// do not fit.
+    /// do not fit, or one of them has bytes and the other none.
     pub fn check(&self, ranks: u32) -> Result<(), String> {
         let n = u64::from(ranks);
         match self {
@@ -272,6 +272,7 @@ impl Pattern {
                     ));
                 }
                 both.first.check(part)?;
+                both.check_units()?;
                 both.second.check(ranks - part)
             }
             _ => Ok(()),
@@ -324,6 +325,23 @@ impl Versus {
     }
 
     fn add(&self, level: u32, ranks: u32, stream: &mut Stream, out: &mut Level) {
+    /// Refuses pairs with bytes beside pairs without: cables would have to add up bytes and connections.
+    fn check_units(&self) -> Result<(), String> {
+        let both = [&self.first, &self.second];
+        let sends = |pattern: &&Pattern| **pattern != Pattern::Null;
+        let of = |bytes| {
+            let mut with = both.into_iter().filter(sends);
+            with.find(|pattern| pattern.has_bytes() == bytes)
+        };
+        match [true, false].map(of) {
+            [Some(with), Some(without)] => Err(format!(
+                "{with} has bytes and {without} has none, and cables add up one or the other; leave the bytes out of a \
+                 file of pairs, or analyse a trace or job alone"
+            )),
+            _ => Ok(()),
+        }
+    }
+
         let [first, second] = self.levels(ranks);
         if level < first {
             self.first.add(level, self.ranks, stream, out);
@@ -336,10 +354,6 @@ impl Versus {
                 pair.from += self.ranks;
                 pair.to += self.ranks;
             }
-        }
-        // One of both may have weights: pairs of the other weigh 1.
-        if !out.weights.is_empty() {
-            out.weights.resize(out.pairs.len(), 1);
         }
     }
 

@@ -2,6 +2,7 @@
 
 use flitwise::oblivious::{Given, Level, Pattern, Versus};
 use flitwise::random::{Purpose, Stream};
+use std::sync::Arc;
 
 fn stream() -> Stream {
     Stream::new(1, Purpose::Pattern, [0, 0])
@@ -102,6 +103,26 @@ fn two_patterns_merge_level_by_level() {
     let merged = levels(&versus("bisect", "ring", 2), 5);
     assert_eq!(merged, [vec![(1, 0), (2, 3)], vec![(3, 4)], vec![(4, 2)]]);
     assert!(versus("bisect", "ring", 6).check(5).is_err());
+}
+
+#[test]
+fn bytes_and_connections_do_not_add_up() {
+    let check = |text: &str, second: Pattern| {
+        let given = Given::parse("pairs.txt", text).unwrap();
+        let versus = Versus {
+            first: Pattern::Given(Arc::new(given)),
+            second,
+            ranks: 2,
+        };
+        Pattern::Versus(Box::new(versus)).check(4)
+    };
+    assert_eq!(check("0 1\n", Pattern::Shift), Ok(()));
+    assert_eq!(check("0 1 5\n", Pattern::Null), Ok(()));
+    let error = check("0 1 5\n", Pattern::Shift).unwrap_err();
+    assert!(
+        error.contains("pairs.txt has bytes and shift has none"),
+        "{error}"
+    );
 }
 
 #[test]
