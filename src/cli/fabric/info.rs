@@ -151,6 +151,14 @@ impl Info<'_> {
         f64::from(units.flit_bytes) * flits_per_s
     }
 
+    /// Rate of all links of a cut together in one direction.
+    fn cut_bytes_per_s(&self, cut: &Bisection) -> f64 {
+        let rates = cut.links_by_rate.iter();
+        rates
+            .map(|&(rate, links)| links as f64 * self.bytes_per_s(rate))
+            .sum()
+    }
+
     /// Switch-to-switch links and host links, both directions counted once.
     fn links(&self) -> (u64, u64) {
         let topology = &self.spec().topology;
@@ -282,22 +290,40 @@ impl Info<'_> {
     }
 
     fn links_text(&self) -> String {
-        let giga = |bytes: f64| format!("{:.1} GB/s", bytes / 1e9);
+        let giga = |bytes: f64| format!("{:.1}", bytes / 1e9);
+        let spec = self.spec();
+        let rates = |of_links: Vec<Ratio>, usual: f64| {
+            let least = of_links
+                .first()
+                .map_or(usual, |&rate| self.bytes_per_s(rate));
+            let most = of_links
+                .last()
+                .map_or(usual, |&rate| self.bytes_per_s(rate));
+            if least == most {
+                format!("{} GB/s", giga(most))
+            } else {
+                format!("{} to {} GB/s", giga(least), giga(most))
+            }
+        };
         let (switch_links, host_links) = self.links();
         let between = counted(switch_links, "link");
-        let (link, host) = (self.link_bytes_per_s(), self.host_link_bytes_per_s());
+        let nics = spec.topology.nic_ids().map(|nic| {
+            let SwitchPort { switch, port } = spec.topology.attachment(nic);
+            spec.link_rate(switch, port)
+        });
+        let mut nics: Vec<Ratio> = nics.collect();
+        nics.sort_unstable();
+        let link = rates(spec.rates_between_switches(), self.link_bytes_per_s());
+        let host = rates(nics, self.host_link_bytes_per_s());
         let (hosts, all) = (human_count(host_links), giga(self.capacity_bytes_per_s()));
         let from = &self.loaded.speeds.from;
         if link == host {
             format!(
-                "{between} between switches, {hosts} to NICs, {} each way; {all} in all ({from})",
-                giga(link)
+                "{between} between switches, {hosts} to NICs, {link} each way; {all} GB/s in all ({from})"
             )
         } else {
             format!(
-                "{between} between switches, {} each way, {hosts} to NICs, {}; {all} in all ({from})",
-                giga(link),
-                giga(host)
+                "{between} between switches, {link} each way, {hosts} to NICs, {host}; {all} GB/s in all ({from})"
             )
         }
     }
@@ -330,7 +356,7 @@ impl Info<'_> {
         let Some(b) = &self.bisection else {
             return "none: all NICs are on one switch".into();
         };
-        let rate = b.links as f64 * self.link_bytes_per_s();
+        let rate = self.cut_bytes_per_s(b);
         format!(
             "{}{}, {:.1} GB/s each way, {:.3} of a link per NIC of a half ({})",
             if b.exact { "" } else { "at most " },

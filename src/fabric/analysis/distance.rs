@@ -71,10 +71,11 @@ impl Distances {
 
 /// The different neighbours of each switch, ascending.
 pub(super) fn neighbours(spec: &FabricSpec) -> Vec<Vec<SwitchId>> {
-    let mut neighbours = spec.working_links();
-    for list in &mut neighbours {
-        list.sort_unstable();
-        list.dedup();
-    }
-    neighbours
+    let far = |links: Vec<_>| {
+        let mut far: Vec<SwitchId> = links.into_iter().map(|(_, far)| far).collect();
+        far.sort_unstable();
+        far.dedup();
+        far
+    };
+    spec.working_links().into_iter().map(far).collect()
 }

@@ -54,7 +54,7 @@ impl Info<'_> {
             "exact": cut.exact,
             "method": cut.method,
             "nics_of_smaller_half": cut.half,
-            "bytes_per_s_each_way": cut.links as f64 * self.link_bytes_per_s(),
+            "bytes_per_s_each_way": self.cut_bytes_per_s(cut),
         })
     }
 

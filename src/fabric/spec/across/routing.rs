@@ -4,24 +4,40 @@ use crate::ids::{NicId, PortId, SwitchId, SwitchPort};
 use crate::spec::routing::{TrunkSelection, UpPorts};
 use crate::spec::{FabricSpec, Paths};
 use crate::topology::{Peer, Ports, Topology};
+use flitwise_base::units::Ratio;
 
 impl FabricSpec {
-    /// The switches behind the links of each switch that have not failed, once for each link, in the order of the ports.
+    /// The links of each switch to others that have not failed: their ports, in order, and the switches behind them.
     #[must_use]
     #[cfg_attr(feature = "engine", visibility::make(pub))]
-    pub(crate) fn working_links(&self) -> Vec<Vec<SwitchId>> {
+    pub(crate) fn working_links(&self) -> Vec<Vec<(PortId, SwitchId)>> {
         let failed = self.routing.failed_ports();
         let topology = &self.topology;
         let of = |switch: SwitchId| {
             let far = |port: PortId| match topology.peer(switch, port) {
                 Peer::Switch { switch: far, .. } => {
-                    (!failed.contains(&SwitchPort::new(switch, port))).then_some(far)
+                    (!failed.contains(&SwitchPort::new(switch, port))).then_some((port, far))
                 }
                 Peer::Nic(_) | Peer::None => None,
             };
             topology.port_ids().filter_map(far).collect()
         };
         topology.switch_ids().map(of).collect()
+    }
+
+    /// The different rates of these links in flits per tick, ascending.
+    #[must_use]
+    #[cfg_attr(feature = "engine", visibility::make(pub))]
+    pub(crate) fn rates_between_switches(&self) -> Vec<Ratio> {
+        let links = self.topology.switch_ids().zip(self.working_links());
+        let rates = links.flat_map(|(switch, links)| {
+            let rate = move |(port, _)| self.link_rate(switch, port);
+            links.into_iter().map(rate)
+        });
+        let mut rates: Vec<Ratio> = rates.collect();
+        rates.sort_unstable();
+        rates.dedup();
+        rates
     }
 
     /// The out-ports for packets to NIC `dst` at `switch` by the routing of the topology itself.
