@@ -185,6 +185,22 @@ impl Info<'_> {
         topology.switch_ids().flat_map(of_switch).sum()
     }
 
+    /// The routes, with the loads of links under uniform traffic.
+    fn loads(&self) -> Result<&RouteAnalysis, &str> {
+        let routes = self.routes.as_ref().map_err(String::as_str)?;
+        match self.spec().routing.paths.detours() {
+            Some(Detours {
+                rule: DetourRule::Valiant,
+                intermediate: Intermediate::Group,
+                ..
+            }) => Err(
+                "loads of detours over groups are not analysed; simulate them with [measure], or take \
+                 paths_intermediate = \"nic\"",
+            ),
+            _ => Ok(routes),
+        }
+    }
+
     /// The most loaded link.
     fn busiest(&self, routes: &RouteAnalysis) -> Option<BusyLink> {
         let topology = &self.spec().topology;
@@ -224,8 +240,11 @@ impl Info<'_> {
         row("hops", self.hops_text())?;
         row("minimal", self.minimal_text())?;
         row("bisection", self.bisection_text())?;
-        if let Ok(r) = &self.routes {
-            row("uniform", self.uniform_text(r))?;
+        match self.loads() {
+            Ok(routes) => row("uniform", self.uniform_text(routes))?,
+            // The hops say why there are no routes.
+            Err(_) if self.routes.is_err() => {}
+            Err(why) => row("uniform", format!("not computed: {why}"))?,
         }
         let b = &self.buffers;
         row(

@@ -37,7 +37,7 @@ impl Info<'_> {
             "routed": routes.map(routed),
             "minimal": self.distances.as_ref().ok().map(minimal),
             "bisection": self.bisection.as_ref().map(|cut| self.cut(cut)),
-            "uniform": routes.map(|routes| self.uniform(routes)),
+            "uniform": self.loads().ok().map(|routes| self.uniform(routes)),
             "buffer_bytes": {
                 "input": self.bytes(self.buffers.input),
                 "output": self.bytes(self.buffers.output),
