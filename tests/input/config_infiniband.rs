@@ -435,7 +435,7 @@ fn trees_and_graphs() {
         (
             "{ kind = \"graph\", switches = 1, nics = [[0, 0]] }",
             "dor",
-            "a graph takes \"min-hop\"",
+            "a graph takes \"minimal\"",
         ),
         (
             "{ kind = \"xgft\", down = [4], up = [1] }",

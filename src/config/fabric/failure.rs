@@ -51,7 +51,7 @@ pub(crate) fn reroute(
             return Ok(());
         }
         let problem = if has_tables {
-            "forwarding tables do not lead around failures; remove fabric.forwarding, and name a routing: "
+            "forwarding tables do not lead around failures; name a routing in their place: "
         } else {
             "the topology's own routing does not lead around failures; name another one: "
         };

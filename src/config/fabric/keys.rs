@@ -18,8 +18,8 @@ macro_rules! with_common_keys {
                 /// The topology's own [routing](#routing), or forwarding tables that Flitwise computes.
                 ///
                 /// The topology's own: `"dor"` (the default on torus, mesh and hyperx), `"hybrid-dor"` (on kns; `"dor"`
-                /// means the same there), `"minimal"` (on dragonflies, slim flies and megaflies), `"min-hop"` (in
-                /// graphs), `"d-mod-k"` (on `xgft` and `fat-tree`; the same as destro), else `"destro"`. Computed
+                /// means the same there), `"minimal"` (on dragonflies, slim flies, megaflies and graphs),
+                /// `"d-mod-k"` (on `xgft` and `fat-tree`; the same as destro), else `"destro"`. Computed
                 /// tables, on any topology: `"min-hop"`, `"updn"`, `"ftree"`, `"dfsssp"` ([routing
                 /// engines](../reference/routing-engines.md)).
                 #[schemars(extend("x-default" = "by topology"))]

@@ -57,14 +57,6 @@ pub(crate) fn routing(
     if let Some(problem) = family.refusal(routing) {
         return refused("fabric.routing", problem);
     }
-    let fails = raw
-        .failure
-        .as_ref()
-        .is_some_and(|failures| !failures.is_empty());
-    let fails = fails || raw.reroute_after.is_some();
-    // A graph has minimal hops of its own, as long as nothing fails.
-    let own = family.routings.contains(&routing) && (!fails || raw.forwarding.is_some());
-    let engine = engine(routing).filter(|_| !own);
     let name = match family.advice {
         Advice::Remove => "direct",
         Advice::Elsewhere | Advice::Accepted => routing.name(),
@@ -72,7 +64,7 @@ pub(crate) fn routing(
     Ok(Chosen {
         name,
         routing: settings(raw, topology, seed)?,
-        engine,
+        engine: engine(routing),
     })
 }
 

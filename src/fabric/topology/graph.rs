@@ -14,7 +14,8 @@ pub type Link = [SwitchPort; 2];
 /// Most (switch, NIC) pairs of a graph: a byte each is kept.
 const MAX_PAIRS: u64 = 1 << 28;
 
-/// The routes of an explicit graph, found once: minimal hops, balanced over the ports.
+/// The routes of an explicit graph, found once: minimal hops, balanced over the ports. The routing engine `min-hop` has
+/// another rule for ports that are equal.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Graph {
     /// Port towards each NIC, `[switch * nics + nic]`; NICs at the switch itself have one, too.
@@ -74,12 +75,12 @@ impl Graph {
 
     /// The names of the family and its routings.
     pub const INFO: FamilyInfo = {
-        use RoutingName::MinHop;
+        use RoutingName::Minimal;
         FamilyInfo::new(
             &["graph"],
             "a graph",
-            &[],
-            &[MinHop],
+            &["graphs"],
+            &[Minimal],
             &[
                 ("graph", "switches=2,links=[[0,0,1,0]],nics=[[0,1],[1,1]]"),
                 ("ibnetdiscover", "file=\"ibnetdiscover.txt\""),

@@ -17,9 +17,9 @@ pub enum RoutingName {
     Destro,
     /// The same as DESTRO.
     DModK,
-    /// Minimal paths of dragonflies and the like.
+    /// Minimal paths of dragonflies, graphs and the like, by the family's own rule.
     Minimal,
-    /// Minimal hops, balanced over the ports.
+    /// Minimal hops, balanced over the ports; equal ones take turns.
     MinHop,
     /// Up to a root's tree and down again.
     Updn,
@@ -115,7 +115,7 @@ impl FamilyInfo {
         self.routings
             .first()
             .copied()
-            .unwrap_or(RoutingName::MinHop)
+            .unwrap_or(RoutingName::Minimal)
     }
 
     /// Returns a topology of this `kind` as a TOML table on one line; `None` if the family has no such kind.
@@ -161,7 +161,7 @@ impl FamilyInfo {
     /// leads nowhere in most families.
     pub(super) fn accepted(&self) -> String {
         use RoutingName::{Dfsssp, Ftree, MinHop, Updn};
-        let is_graph = self.routings.contains(&MinHop);
+        let is_graph = self.kinds.contains(&"graph");
         let mut names: Vec<String> = Vec::new();
         for routing in [self.default_routing(), MinHop, Updn, Ftree, Dfsssp] {
             let quoted = routing.quoted();

@@ -73,8 +73,8 @@ pub(crate) enum RawTopology {
     /// `host_link_speed` and `link_speeds` of rates, `link_latency` and `host_link_latency` of lengths, `routing` and
     /// `forwarding` of routes.
     ///
-    /// Routing is by minimal hops: for one NIC after the other, each switch takes, of the ports that lead one hop
-    /// nearer, the port with the fewest NICs so far, and of several the lowest. A graph with loops may be able to
+    /// Its own routing, `"minimal"`: for one NIC after the other, each switch takes, of the ports that lead one hop
+    /// nearer, the port with the fewest NICs so far, and of several the lowest (`"min-hop"` lets them take turns). A graph with loops may be able to
     /// deadlock; `fabric check` tells.
     Graph(RawGraph),
     /// The graph that the InfiniBand tool of this name found.
