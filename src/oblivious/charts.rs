@@ -30,7 +30,7 @@ impl Outcome<'_> {
         Distributions {
             label: self.label,
             bandwidth_bins: self.analysis.bandwidth_bins(),
-            congestions: self.analysis.histogram().iter().collect(),
+            congestions: self.analysis.histogram().of_connections().collect(),
             delays: self.analysis.delays(),
         }
     }

@@ -47,13 +47,15 @@ impl Histogram {
         low.chain(high).filter(|&(_, count)| count > 0)
     }
 
+    /// The same without 0, the value of ranks that send to themselves and of pairs without a route.
+    pub fn of_connections(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        self.iter().filter(|&(value, _)| value > 0)
+    }
+
     /// Number of values above 0.
     #[must_use]
     pub fn connections(&self) -> u64 {
-        self.iter()
-            .filter(|&(value, _)| value > 0)
-            .map(|(_, count)| count)
-            .sum()
+        self.of_connections().map(|(_, count)| count).sum()
     }
 
     /// Largest value; 0 if there is none.

@@ -32,7 +32,7 @@ fn network(one: &Analysed) -> serde_json::Result<AnalysedNetwork> {
     let between = survey.between_switches(&candidate.network);
     let connections = analysis.histogram();
     let connections = connections
-        .iter()
+        .of_connections()
         .map(|(congestion, connections)| Congested {
             congestion,
             connections,

@@ -215,7 +215,7 @@ fn congestions(out: &mut String, one: &Analysed) {
     let mut table = vec![header];
     // Many values share a line: 1, 2, … 8, then up to the next power of two.
     let mut lines: Vec<(u64, u64, u64)> = Vec::new();
-    for (value, count) in histogram.iter().filter(|&(value, _)| value > 0) {
+    for (value, count) in histogram.of_connections() {
         match lines.last_mut() {
             Some((first, last, sum))
                 if value > 8 && *first > 8 && value < first.next_power_of_two() * 2 =>

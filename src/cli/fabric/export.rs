@@ -250,7 +250,7 @@ fn json(out: &mut impl Write, loaded: &FabricOnly, lft: bool) -> io::Result<()> 
     let speeds = Speeds::of(spec);
     let speed = |at: SwitchPort| match speeds.as_ref().map(|speeds| speeds.at(at)) {
         Some([rate, latency]) => {
-            format!(", \"rate_gbit_per_s\": {rate}, \"latency_ns\": {latency}")
+            format!(", \"rate_gbps\": {rate}, \"latency_ns\": {latency}")
         }
         None => String::new(),
     };

@@ -22,7 +22,8 @@ const MOST_PAIRS: u64 = 1 << 27;
 pub enum Pattern {
     /// A random permutation, drawn anew in every run. A rank may draw itself; it then sends nothing.
     Random,
-    /// A random permutation in which no rank draws itself, as ORCS 2.0 draws it; drawn anew in every run.
+    /// A random permutation in which no rank draws itself, as ORCS 2.0 draws it, rank by rank: not all are equally
+    /// likely. Drawn anew in every run.
     Derangement,
     /// Nothing, as a companion of another pattern.
     Null,
@@ -271,8 +272,8 @@ impl Pattern {
                          each at least one"
                     ));
                 }
-                both.first.check(part)?;
                 both.check_units()?;
+                both.first.check(part)?;
                 both.second.check(ranks - part)
             }
             _ => Ok(()),
@@ -324,7 +325,6 @@ impl Versus {
         }
     }
 
-    fn add(&self, level: u32, ranks: u32, stream: &mut Stream, out: &mut Level) {
     /// Refuses pairs with bytes beside pairs without: cables would have to add up bytes and connections.
     fn check_units(&self) -> Result<(), String> {
         let both = [&self.first, &self.second];
@@ -342,6 +342,7 @@ impl Versus {
         }
     }
 
+    fn add(&self, level: u32, ranks: u32, stream: &mut Stream, out: &mut Level) {
         let [first, second] = self.levels(ranks);
         if level < first {
             self.first.add(level, self.ranks, stream, out);

@@ -11,6 +11,8 @@ fn analysis(bandwidths: &[f64], delay: Option<u64>) -> Analysis {
         let mut run = RunFigures::default();
         (run.bandwidth, run.delay) = (bandwidth, delay);
         run.histogram.add(3);
+        // Of a rank that sends to itself.
+        run.histogram.add(0);
         run
     };
     Analysis {
@@ -23,7 +25,7 @@ fn distributions(analysis: &Analysis) -> Distributions<'_> {
     Distributions {
         label: "a",
         bandwidth_bins: analysis.bandwidth_bins(),
-        congestions: analysis.histogram().iter().collect(),
+        congestions: analysis.histogram().of_connections().collect(),
         delays: analysis.delays(),
     }
 }
@@ -40,6 +42,7 @@ fn points(figure: &Figure) -> Vec<(f64, f64)> {
 fn runs_are_in_the_bin_of_their_bandwidth() {
     let runs = analysis(&[0.1, 0.5, 0.6, 1.0], Some(7));
     let bins = runs.bandwidth_bins();
+    assert_eq!(distributions(&runs).congestions, [(3, 4)]);
     let used: Vec<usize> = (0..bins.len()).filter(|&bin| bins[bin] > 0).collect();
     assert_eq!(used, [2, 10, 12, 19]);
     let points = points(&bandwidth_figure(&[distributions(&runs)]).unwrap());
