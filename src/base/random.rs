@@ -33,7 +33,7 @@ pub enum Purpose {
     Imbalance = 10,
     /// Destinations of a rank of a generated trace, or the order of its ranks; components: rank, 0, or ring, 1.
     Peers = 11,
-    /// Noise in computation times; components: job, rank and stream.
+    /// Noise in the time of a computation; components: job, rank, stream, repetition, operation.
     Noise = 12,
     /// Which central buffer of an MPort packets take; components: switch · ports + in-port, 0.
     CentralLink = 13,
@@ -48,12 +48,10 @@ pub struct Stream(Pcg64);
 impl Stream {
     /// The stream of `component` for `purpose` under the experiment's `seed`.
     #[must_use]
-    pub fn new(seed: u64, purpose: Purpose, component: [u64; 2]) -> Self {
-        let words = [seed, purpose as u64, component[0], component[1]];
+    pub fn new<const N: usize>(seed: u64, purpose: Purpose, component: [u64; N]) -> Self {
         let half = |salt: u64| {
-            words
-                .iter()
-                .fold(mix(salt), |hash, &word| mix(hash ^ mix(word)))
+            let words = [seed, purpose as u64].into_iter().chain(component);
+            words.fold(mix(salt), |hash, word| mix(hash ^ mix(word)))
         };
         let wide = |salt: u64| u128::from(half(salt)) << 64 | u128::from(half(salt + 1));
         Self(Pcg64::new(wide(0), wide(2)))

@@ -3,7 +3,6 @@
 use super::program::{RankId, RegionId, StreamId};
 use flitwise_base::random::{Purpose, Stream};
 use flitwise_base::units::Ratio;
-use hashbrown::HashMap;
 
 /// The changes to computations besides the scale of the job.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,54 +36,54 @@ pub(super) struct Computing {
     model: ComputeModel,
     seed: u64,
     job: u32,
-    /// By rank and stream.
-    noise: HashMap<(RankId, StreamId), Stream>,
+}
+
+/// An operation of a job, by which its noise is drawn: the same on every network.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Drawn {
+    pub rank: RankId,
+    pub stream: StreamId,
+    pub repetition: u64,
+    /// As [`Program::number`](super::program::Program::number) says.
+    pub number: u64,
 }
 
 impl Computing {
-    /// Of job number `job` under the experiment's `seed`.
+    /// Of job number `job` of the experiment under its `seed`.
     pub fn new(scale: Ratio, model: ComputeModel, seed: u64, job: u32) -> Self {
         Self {
             scale,
             model,
             seed,
             job,
-            noise: HashMap::new(),
         }
     }
 
-    /// Returns the duration of the next computation of a stream in these `regions`, the innermost last, which takes
-    /// `recorded_ps` in the trace; `None` beyond 64 bits.
-    pub fn ps(
-        &mut self,
-        (rank, stream): (RankId, StreamId),
-        regions: &[RegionId],
-        recorded_ps: u64,
-    ) -> Option<u64> {
+    /// Returns the duration of the computation before operation `drawn` in these `regions`, the innermost last, which
+    /// takes `recorded_ps` in the trace; `None` beyond 64 bits.
+    pub fn ps(&self, drawn: Drawn, regions: &[RegionId], recorded_ps: u64) -> Option<u64> {
         let model = &self.model;
         let of_region = |region: &RegionId| model.regions.get(region.index()).copied().flatten();
         let scale = regions.iter().rev().find_map(of_region);
         let capped = model.cap_ps.map_or(recorded_ps, |cap| recorded_ps.min(cap));
         let mut ps = scale.unwrap_or(self.scale).mul_round(capped)?;
-        if let Some(factor) =
-            (rank.index().checked_rem(model.factors.len())).and_then(|at| model.factors.get(at))
-        {
+        let rank = drawn.rank.index().checked_rem(model.factors.len());
+        if let Some(factor) = rank.and_then(|at| model.factors.get(at)) {
             ps = factor.mul_round(ps)?;
         }
         if model.noise.is_zero() || ps == 0 {
             return Some(ps);
         }
         let most = model.noise.mul_round(ps)?;
-        let (seed, component) = (
-            self.seed,
-            [
-                u64::from(self.job),
-                u64::from(rank.get()) << 32 | u64::from(stream.get()),
-            ],
-        );
-        let draws = self.noise.entry((rank, stream));
-        let draws = draws.or_insert_with(|| Stream::new(seed, Purpose::Noise, component));
-        let drawn = draws.below_wide(2 * u128::from(most) + 1);
-        u64::try_from(u128::from(ps - most.min(ps)) + drawn).ok()
+        let component = [
+            self.job.into(),
+            drawn.rank.get().into(),
+            drawn.stream.get().into(),
+            drawn.repetition,
+            drawn.number,
+        ];
+        let mut draws = Stream::new(self.seed, Purpose::Noise, component);
+        let change = draws.below_wide(2 * u128::from(most) + 1);
+        u64::try_from(u128::from(ps - most.min(ps)) + change).ok()
     }
 }

@@ -14,6 +14,8 @@ use flitwise_fabric::ids::NicId;
 pub struct JobSpec<'a> {
     /// Name from the experiment.
     pub name: String,
+    /// Number of the job in the experiment, whose other jobs the replay may leave out: noise is drawn by it.
+    pub number: u32,
     /// The trace.
     pub program: Box<dyn Program + 'a>,
     /// Earliest start of the job in picoseconds.
@@ -115,6 +117,7 @@ impl<'a> JobSpec<'a> {
     pub fn new(name: &str, program: Box<dyn Program + 'a>, nics: Vec<NicId>) -> Self {
         Self {
             name: name.to_owned(),
+            number: 0,
             program,
             start_ps: 0,
             after: Vec::new(),

@@ -121,7 +121,7 @@ fn jobs_of<'a>(
     let placed = experiment.place(&ranks)?;
     let (mut jobs, mut operations) = (Vec::new(), 0);
     let mut numbers: HashMap<&str, u32> = HashMap::new();
-    for (job, nics) in experiment.jobs.iter().zip(placed) {
+    for (number, (job, nics)) in (0..).zip(experiment.jobs.iter().zip(placed)) {
         if !replays(job, network) {
             continue;
         }
@@ -144,7 +144,11 @@ fn jobs_of<'a>(
             // The switches that combine data are part of the network.
             spec.collectives.switch_reduction = None;
         }
-        jobs.push(JobSpec { after, ..spec });
+        jobs.push(JobSpec {
+            number,
+            after,
+            ..spec
+        });
     }
     Ok((jobs, operations))
 }
@@ -203,6 +207,7 @@ fn job_spec<'a>(
     };
     Ok(JobSpec {
         name: job.name.clone(),
+        number: 0,
         program: trace.open(&reading, stop).map_err(RunError::Trace)?,
         start_ps: job.start_ps,
         after: Vec::new(),

@@ -275,3 +275,54 @@ fn two_trees_stay_busy() {
     let trees = time("allreduce = \"double-tree\", tree_segment = \"64KiB\"");
     assert!(trees < ring * 1.2, "{trees} and {ring} ps");
 }
+
+/// Jobs of this GOAL schedule with noise, as a result has them.
+fn noisy(schedule: &str, jobs: &[&str], sets: &[&str]) -> Vec<Value> {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("noisy.goal"), schedule).unwrap();
+    let job = |more| format!("[[job]]\ntrace = \"noisy.goal\"\ncompute_noise = 0.5\n{more}\n");
+    let text = FABRIC.to_owned() + &jobs.iter().map(job).collect::<String>();
+    let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
+    let plan = resolve_text("test.toml", &text, dir.path(), &sets).unwrap();
+    let result = result_json(&plan, &run(&plan, 1));
+    result["jobs"].as_array().unwrap().clone()
+}
+
+#[test]
+fn noise_does_not_depend_on_the_jobs_that_a_run_leaves_out() {
+    let calc = "num_ranks 1\nrank 0 {\nl1: calc 1000000\n}\n";
+    let jobs = ["name = \"a\"", "name = \"b\"", "name = \"c\""];
+    let all = noisy(calc, &jobs, &[]);
+    let times: Vec<&Value> = all.iter().map(|job| &job["execution_time_ps"]).collect();
+    assert!(times[0] != times[1] && times[1] != times[2], "{times:?}");
+    for job in &all {
+        assert_eq!(job["slowdown"], 1.0, "{job:#}");
+        assert_eq!(job["time_split"]["computing_ps"], job["execution_time_ps"]);
+    }
+    for set in ["job.0.enabled=false", "job.0.repeat=\"until-others-end\""] {
+        let rest = noisy(calc, &jobs, &[set]);
+        for (job, time) in rest[rest.len() - 2..].iter().zip(&times[1..]) {
+            assert_eq!(job["execution_time_ps"], **time, "{set}: {job:#}");
+            assert_eq!(job["time_split"]["computing_ps"], **time, "{set}");
+        }
+    }
+}
+
+#[test]
+fn noise_does_not_depend_on_the_order_of_execution() {
+    let schedule = "num_ranks 3\n\
+        rank 0 {\nl0: recv 1000000b from 1 tag 1\nl1: recv 8b from 2 tag 2\nl2: calc 1000\nl3: calc 1000000\n\
+        l2 requires l0\nl3 requires l1\n}\n\
+        rank 1 {\nl0: send 1000000b to 0 tag 1\n}\n\
+        rank 2 {\nl0: calc 50000\nl1: send 8b to 0 tag 2\nl1 requires l0\n}\n";
+    let compute = |sets: &[&str]| {
+        let jobs = noisy(schedule, &["eager_threshold = \"1GB\""], sets);
+        let job = &jobs[0];
+        let of_ideal = 3 * job["time_split"]["computing_ps"].as_u64().unwrap();
+        // Means over the ranks are rounded.
+        assert!(of_ideal.abs_diff(3 * job["compute_ps"].as_u64().unwrap()) <= 3);
+        job["compute_ps"].clone()
+    };
+    assert_eq!(compute(&[]), compute(&["fabric.link_rate=\"1250GB/s\""]));
+    assert_ne!(compute(&[]), compute(&["seed=2"]));
+}

@@ -125,7 +125,7 @@ pub(crate) struct RawJob {
     pub compute_factors: Option<Vec<Ratio>>,
     /// Largest change of each computation, as a part of it, at most 1.
     ///
-    /// A computation becomes longer or shorter, drawn evenly by the seed of the experiment for each rank, and applied
+    /// A computation becomes longer or shorter, drawn evenly by the seed of the experiment for each operation, and applied
     /// last. Baselines, the unloaded fabric and the ideal network draw the same.
     #[schemars(extend("default" = 0))]
     pub compute_noise: Option<Ratio>,

@@ -105,7 +105,7 @@ impl<'a> Player<'a> {
             began_ps: start_ps,
             repetitions_ps: Vec::new(),
             repetitions_compute_ps: 0,
-            computing: Computing::new(spec.compute_scale, spec.compute, seed, job),
+            computing: Computing::new(spec.compute_scale, spec.compute, seed, spec.number),
             protocol: spec.protocol,
             reduction_ps_per_byte: spec.reduction_ps_per_byte,
             ranks,

@@ -1,6 +1,7 @@
 //! The waits of streams: for requests, and for messages that a probe looks for.
 
 use super::{Player, schedule};
+use crate::compute::Drawn;
 use crate::link::ReplayContext;
 use crate::messages::RankPair;
 use crate::mpi::{Call, Pattern, RequestId, WaitOutcome};
@@ -51,8 +52,14 @@ impl Player<'_> {
         };
         let stream = self.ranks[at.rank.index()].stream_mut(at.stream);
         let busy_ps = std::mem::take(&mut stream.busy_ps);
-        let of = (at.rank, at.stream);
-        let scaled = self.computing.ps(of, &stream.regions, op.compute_ps)?;
+        let number = self.program.number(at.rank, at.stream);
+        let drawn = Drawn {
+            rank: at.rank,
+            stream: at.stream,
+            repetition: self.repetitions_ps.len() as u64,
+            number: number.unwrap_or(stream.records),
+        };
+        let scaled = self.computing.ps(drawn, &stream.regions, op.compute_ps)?;
         scaled.checked_add(overhead_ps)?.checked_add(busy_ps)
     }
 

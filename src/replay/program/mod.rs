@@ -215,6 +215,13 @@ pub trait Program {
     /// before it is found.
     fn next(&mut self, rank: RankId, stream: StreamId) -> anyhow::Result<Option<Op>>;
 
+    /// The number of the operation that [`next`](Self::next) last returned of a stream of `rank`, unique in the stream, if
+    /// events decide the order of the stream; else `None`.
+    fn number(&self, rank: RankId, stream: StreamId) -> Option<u64> {
+        let _ = (rank, stream);
+        None
+    }
+
     /// The name of a communicator of `rank` in messages.
     fn communicator(&self, rank: RankId, comm: CommId) -> String {
         let _ = rank;

@@ -33,6 +33,8 @@ struct RankState {
 struct Cpu {
     /// Operations that may start, in the order in which they became ready.
     ready: VecDeque<u32>,
+    /// The operation that it took last.
+    taken: Option<u32>,
     /// The computation in progress.
     computes: Option<u32>,
     paused: bool,
@@ -161,6 +163,7 @@ impl RankState {
             cpu.paused = self.open > 0;
             return Ok(None);
         };
+        cpu.taken = Some(index);
         let node = self.block.node(index)?;
         if matches!(node.op.task, Task::Calc { .. } | Task::Work { .. }) {
             cpu.computes = Some(index);
@@ -220,6 +223,13 @@ fn operation(index: u32, node: &Node, of: &Scheduled) -> anyhow::Result<Op> {
     })
 }
 
+impl GoalProgram {
+    fn cpu(&self, rank: RankId, stream: StreamId) -> Option<&Cpu> {
+        let state = self.ranks.get(rank.index())?.as_deref()?;
+        state.cpus.get(stream.index())
+    }
+}
+
 impl Program for GoalProgram {
     fn ranks(&self) -> u32 {
         self.scheduled.schedule.ranks()
@@ -242,9 +252,11 @@ impl Program for GoalProgram {
     }
 
     fn pauses(&self, rank: RankId, stream: StreamId) -> bool {
-        let state = self.ranks.get(rank.index()).and_then(Option::as_deref);
-        let cpu = state.and_then(|state| state.cpus.get(stream.index()));
-        cpu.is_some_and(|cpu| cpu.paused)
+        self.cpu(rank, stream).is_some_and(|cpu| cpu.paused)
+    }
+
+    fn number(&self, rank: RankId, stream: StreamId) -> Option<u64> {
+        self.cpu(rank, stream)?.taken.map(u64::from)
     }
 
     fn follows_requests(&self) -> bool {
