@@ -7,7 +7,7 @@ use super::link::{Link, ReplayContext, TOO_LATE};
 use super::messages::{Purpose, RankPair, Release};
 use super::mpi::Owner;
 use super::observer::Doing;
-use super::program::{Event, Place, RankId};
+use super::program::{Event, Place, RankId, StreamId};
 use super::queue::{Act, What};
 use flitwise_base::units::Ratio;
 use hashbrown::HashSet;
@@ -22,8 +22,6 @@ pub(super) struct Members {
     early: HashSet<Arrival>,
     /// Number of the next one.
     next: u32,
-    /// The time that the rank took to combine data, in picoseconds.
-    pub combined_ps: u64,
 }
 
 /// A message of a collective that arrived.
@@ -58,6 +56,8 @@ pub(super) struct Entry {
 pub(super) struct Member {
     pub entry: Entry,
     pub phase: Phase,
+    /// It combines data; an event will end that.
+    combines: bool,
     round: u32,
     /// Next step of the round.
     step: u32,
@@ -89,8 +89,6 @@ pub(super) struct Carrier<'a, 'b> {
     pub reduction_ps_per_byte: Ratio,
     /// Steps of the round being processed; kept to reuse its memory.
     pub steps: &'a mut Vec<Step>,
-    /// The time to combine data that it adds, in picoseconds.
-    pub combined_ps: u64,
     pub context: &'a mut ReplayContext<'b>,
 }
 
@@ -149,7 +147,7 @@ impl Member {
         let time = carrier.reduction_ps_per_byte.mul_round(bytes);
         let time = time.ok_or(TOO_LATE)?;
         self.pause(time, carrier)?;
-        carrier.combined_ps = carrier.combined_ps.saturating_add(time);
+        self.combines = true;
         Ok(true)
     }
 
@@ -172,6 +170,7 @@ impl Member {
         early: &mut HashSet<Arrival>,
         carrier: &mut Carrier<'_, '_>,
     ) -> Result<bool, Problem> {
+        self.combines = false;
         while self.round < self.entry.plan.rounds(self.entry.me) {
             carrier.steps.clear();
             let Entry { plan, me, .. } = &self.entry;
@@ -223,10 +222,19 @@ impl Members {
         &self.open
     }
 
+    fn numbered(&self, number: u32) -> Option<&Member> {
+        self.open.iter().find(|member| member.number == number)
+    }
+
     /// The collective under way of this number.
     pub(super) fn named(&self, number: u32) -> Option<Named> {
-        let member = self.open.iter().find(|member| member.number == number);
-        member.map(Member::named)
+        self.numbered(number).map(Member::named)
+    }
+
+    /// The stream that entered the collective of this number, if the rank combines data in it.
+    pub(super) fn combining(&self, number: u32) -> Option<StreamId> {
+        let member = self.numbered(number).filter(|member| member.combines)?;
+        member.entry.act.stream()
     }
 
     fn of_key(&self, key: Key) -> Option<&Member> {
@@ -264,6 +272,7 @@ impl Members {
         self.open.push(Member {
             entry,
             phase: Phase::Busy,
+            combines: false,
             round: 0,
             step: 0,
             sends: 0,
@@ -287,9 +296,7 @@ impl Members {
             return Ok(None);
         };
         let member = &mut self.open[at];
-        let proceeded = member.proceed(&mut self.early, carrier);
-        self.combined_ps = self.combined_ps.saturating_add(carrier.combined_ps);
-        match proceeded {
+        match member.proceed(&mut self.early, carrier) {
             Ok(true) => Ok(Some(self.open.remove(at))),
             Ok(false) => Ok(None),
             Err(problem) => Err((member.entry.place, problem)),

@@ -30,7 +30,7 @@ pub struct JobOutcome {
     /// Mean of the repetitions, rounded down, in picoseconds; if not complete, the time
     /// from the start of the job to its last event, or to the end of a run that was stopped.
     pub execution_ps: u64,
-    /// Computation of a rank, in its stream that computed longest and in reductions: the mean over the ranks and
+    /// Computation of a rank, reductions included, in its stream that computed longest: the mean over the ranks and
     /// the repetitions, rounded down. It does not depend on the network.
     pub compute_ps: u64,
     /// The rest of the execution time: network and waiting for partners.

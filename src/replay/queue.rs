@@ -93,6 +93,14 @@ impl Act {
             record,
         }
     }
+
+    /// The stream that acts, if it is one.
+    pub(super) fn stream(&self) -> Option<StreamId> {
+        match self.actor {
+            Actor::Stream(stream) => Some(stream),
+            Actor::Endpoint | Actor::Sender(_) => None,
+        }
+    }
 }
 
 impl Queue {

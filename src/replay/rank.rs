@@ -3,9 +3,9 @@
 
 use super::arrived::Arrived;
 use super::key::Key;
-use super::members::Members;
+use super::members::{Carrier, Member, Members, Problem};
 use super::mpi::Endpoint;
-use super::program::{After, Event, Label, Op, RankId, RegionId, StreamId};
+use super::program::{After, Event, Label, Op, Place, RankId, RegionId, StreamId};
 use flitwise_formats::IdSet;
 
 /// State of one rank.
@@ -23,31 +23,40 @@ pub(super) struct Rank {
     endpoint: Option<Box<Endpoint>>,
     /// Time of the last event of the rank in picoseconds.
     pub last_ps: u64,
-    idle: Idle,
-}
-
-/// The time in which no stream of a rank computes, in picoseconds.
-#[derive(Debug, Default)]
-struct Idle {
-    /// Streams that compute.
-    computing: u32,
-    /// The end of the last computation, or the start of the rank.
-    since_ps: u64,
-    /// All before the last computation.
-    before_ps: u64,
-    /// The part of all that has counted as a wait.
+    /// The computations of its streams.
+    computed: Computed,
+    /// The time without one that has counted as a wait, from time 0 on, in picoseconds.
     counted_ps: u64,
 }
 
-impl Idle {
+/// The time in which at least one of several computations is under way, in picoseconds.
+#[derive(Debug, Clone, Copy, Default)]
+struct Computed {
+    /// Those under way.
+    open: u32,
+    /// When the latest began or ended.
+    since_ps: u64,
+    /// All until then.
+    before_ps: u64,
+}
+
+impl Computed {
     /// All of it up to `ps`.
     fn until(&self, ps: u64) -> u64 {
-        let latest_ps = if self.computing == 0 {
-            ps.saturating_sub(self.since_ps)
-        } else {
-            0
-        };
-        self.before_ps.saturating_add(latest_ps)
+        match self.open {
+            0 => self.before_ps,
+            _ => (self.before_ps).saturating_add(ps.saturating_sub(self.since_ps)),
+        }
+    }
+
+    fn begins(&mut self, ps: u64) {
+        (self.before_ps, self.since_ps) = (self.until(ps), ps);
+        self.open += 1;
+    }
+
+    fn ends(&mut self, ps: u64) {
+        (self.before_ps, self.since_ps) = (self.until(ps), ps);
+        self.open = self.open.saturating_sub(1);
     }
 }
 
@@ -66,8 +75,8 @@ pub(super) struct Stream {
     pub op: Option<Op>,
     /// Operations taken from the program so far.
     pub records: u64,
-    /// Computation done, scaled, in picoseconds.
-    pub compute_ps: u64,
+    /// Its computations, and the combining of data in the collectives that it entered.
+    computed: Computed,
     /// Time that it is busy after the messages that it received, before its next operation.
     pub busy_ps: u64,
     /// When it last began to wait, in picoseconds.
@@ -135,31 +144,31 @@ impl Rank {
             members: Members::default(),
             endpoint: None,
             last_ps: ps,
-            idle: Idle {
-                since_ps: ps,
-                ..Idle::default()
-            },
+            computed: Computed::default(),
+            counted_ps: 0,
         }
     }
 
-    /// One more of its streams computes from `ps` on.
-    pub(super) fn computes(&mut self, ps: u64) {
-        self.idle.before_ps = self.idle.until(ps);
-        self.idle.since_ps = ps;
-        self.idle.computing += 1;
+    /// `stream` computes from `ps` on.
+    pub(super) fn computes(&mut self, stream: StreamId, ps: u64) {
+        self.computed.begins(ps);
+        self.stream_mut(stream).computed.begins(ps);
     }
 
-    /// A stream has computed until `ps`.
-    pub(super) fn computed(&mut self, ps: u64) {
-        self.idle.computing = self.idle.computing.saturating_sub(1);
-        if self.idle.computing == 0 {
-            self.idle.since_ps = ps;
-        }
+    /// `stream` has computed until `ps`.
+    pub(super) fn has_computed(&mut self, stream: StreamId, ps: u64) {
+        self.computed.ends(ps);
+        self.stream_mut(stream).computed.ends(ps);
+    }
+
+    /// The time until `ps` in which no stream computes.
+    fn idle_ps(&self, ps: u64) -> u64 {
+        ps.saturating_sub(self.computed.until(ps))
     }
 
     /// Notes that `stream` waits from `ps` on.
     pub(super) fn waits(&mut self, stream: StreamId, ps: u64) {
-        let idle_ps = self.idle.until(ps);
+        let idle_ps = self.idle_ps(ps);
         let stream = self.stream_mut(stream);
         (stream.waits_since_ps, stream.idle_before_ps) = (ps, idle_ps);
     }
@@ -167,10 +176,28 @@ impl Rank {
     /// Returns how long the rank waited while `stream` waited until `ps`: no stream computed, and no wait that ended
     /// before counts that time.
     pub(super) fn waited_ps(&mut self, stream: StreamId, ps: u64) -> u64 {
-        let idle_ps = self.idle.until(ps);
-        let before_ps = self.stream(stream).idle_before_ps.max(self.idle.counted_ps);
-        self.idle.counted_ps = self.idle.counted_ps.max(idle_ps);
+        let idle_ps = self.idle_ps(ps);
+        let before_ps = self.stream(stream).idle_before_ps.max(self.counted_ps);
+        self.counted_ps = self.counted_ps.max(idle_ps);
         idle_ps.saturating_sub(before_ps)
+    }
+
+    /// As [`Members::proceed`]. To combine data is a computation of the stream that entered the collective.
+    pub(super) fn proceed(
+        &mut self,
+        number: u32,
+        carrier: &mut Carrier<'_, '_>,
+    ) -> Result<Option<Member>, (Place, Problem)> {
+        let before = self.members.combining(number);
+        let proceeded = self.members.proceed(number, carrier);
+        let ps = carrier.context.ps;
+        if let Some(stream) = before {
+            self.stream_mut(stream).computed.ends(ps);
+        }
+        if let Some(stream) = self.members.combining(number) {
+            self.stream_mut(stream).computed.begins(ps);
+        }
+        proceeded
     }
 
     /// Notes an event of the rank at `ps`.
@@ -197,11 +224,10 @@ impl Rank {
         StreamId::all(self.more.len() as u32 + 1).map(|stream| (stream, self.stream(stream)))
     }
 
-    /// Computation of the stream that computed longest, and the combining of reductions, in picoseconds.
+    /// Computation of the stream that computed longest, reductions included, in picoseconds.
     pub(super) fn compute_ps(&self) -> u64 {
-        let of_streams = self.streams().map(|(_, stream)| stream.compute_ps);
-        let longest = of_streams.max().unwrap_or(0);
-        longest.saturating_add(self.members.combined_ps)
+        let of_streams = self.streams().map(|(_, stream)| stream.computed.before_ps);
+        of_streams.max().unwrap_or(0)
     }
 
     /// Its part of the MPI layer.

@@ -269,7 +269,7 @@ impl Player<'_> {
         }
         let (state, mut carrier) = self.carrier(at.rank, context);
         let number = state.members.enter(entry)?;
-        let completed = state.members.proceed(number, &mut carrier);
+        let completed = state.proceed(number, &mut carrier);
         let completed = completed.map_err(|(_, problem)| problem)?.is_some();
         if completed {
             self.plans.completed(key);

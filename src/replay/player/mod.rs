@@ -249,7 +249,6 @@ impl<'a> Player<'a> {
             link: &mut self.link,
             reduction_ps_per_byte: self.reduction_ps_per_byte,
             steps: &mut self.steps,
-            combined_ps: 0,
             context,
         };
         (&mut self.ranks[rank.index()], carrier)

@@ -120,7 +120,7 @@ impl Player<'_> {
             return Err(self.error(at.rank, place, TOO_LATE));
         };
         if start > context.ps {
-            self.ranks[at.rank.index()].computes(context.ps);
+            self.ranks[at.rank.index()].computes(at.stream, context.ps);
             context.observe(at, || Doing::Computing);
             schedule(start, at, record, context);
         }
@@ -148,9 +148,8 @@ impl Player<'_> {
         let Some(op) = state.op.take() else {
             return Ok(false);
         };
-        state.compute_ps = state.compute_ps.saturating_add(op.compute_ps);
         if op.compute_ps > 0 {
-            self.ranks[rank.index()].computed(context.ps);
+            self.ranks[rank.index()].has_computed(at.stream, context.ps);
         }
         self.operations += 1;
         if let Some(label) = op.label {
@@ -324,7 +323,7 @@ impl Player<'_> {
             };
             let (state, mut carrier) = self.carrier(rank, context);
             let number = state.members.enter(of_node)?;
-            let proceeded = state.members.proceed(number, &mut carrier);
+            let proceeded = state.proceed(number, &mut carrier);
             proceeded.map_err(|(_, problem)| problem)?;
         }
         Ok(())
@@ -338,7 +337,7 @@ impl Player<'_> {
         context: &mut ReplayContext<'_>,
     ) -> anyhow::Result<()> {
         let (state, mut carrier) = self.carrier(rank, context);
-        let completed = state.members.proceed(number, &mut carrier);
+        let completed = state.proceed(number, &mut carrier);
         match completed.map_err(|(place, problem)| self.error(rank, place, &problem))? {
             // The end of an aggregation node is no event of the job.
             Some(_) if !self.is_of_trace(rank) => Ok(()),

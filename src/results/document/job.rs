@@ -98,7 +98,7 @@ pub struct Job {
     pub baseline_time_ps: Option<u64>,
     /// `execution_time_ps` / `baseline_time_ps` of the job.
     pub slowdown: Option<f64>,
-    /// Computation of a rank, in the stream that computed longest and in reductions; mean over ranks and repetitions.
+    /// Computation of a rank, reductions included, in the stream that computed longest; mean over ranks and repetitions.
     ///
     /// All ranks and complete repetitions count. It does not depend on the network.
     pub compute_ps: u64,

@@ -2,7 +2,7 @@
 
 use super::harness::*;
 use flitwise::fabric::ids::NicId;
-use flitwise::replay::program::{After, AlltoallBlocks, CollectiveKind, Op};
+use flitwise::replay::program::{After, AlltoallBlocks, CollectiveKind, Event, Op};
 use flitwise::replay::{JobSpec, SendCompletion};
 use flitwise::units::Ratio;
 use proptest::prelude::*;
@@ -63,6 +63,22 @@ fn combining_costs_time_per_byte() {
         ..job(once(&kind, &[0; 4]))
     });
     assert_eq!(end, 2 * (110 * TICK_PS + 2_000) + 3);
+}
+
+#[test]
+fn reductions_at_the_same_time_compute_once() {
+    let kind = CollectiveKind::Allreduce { bytes: 80 };
+    let both = [5, 6].map(|id| collective(id, &[0, 1], kind.clone()));
+    let after = After::of(vec![Event::Completed(5), Event::Completed(6)]);
+    let ops = vec![enter(0, &both[0]), enter(0, &both[1]), marker(after, 3)];
+    let mut replay = replay(vec![JobSpec {
+        reduction_ps_per_byte: Ratio::whole(25),
+        ..job(vec![ops.clone(), ops])
+    }]);
+    play(&mut replay, false);
+    let outcome = &replay.outcomes()[0];
+    assert_eq!(outcome.execution_ps, 110 * TICK_PS + 2_000 + 3);
+    assert_eq!(outcome.compute_ps, 2_000 + 3);
 }
 
 #[test]

@@ -90,6 +90,8 @@ fn difference(
         let repetitions = naive.repetitions_ps.len() as u64;
         let execution_ps = naive.repetitions_ps.iter().sum::<u64>() / repetitions;
         same("execution time", outcome.execution_ps, execution_ps)?;
+        let beyond = outcome.compute_ps.saturating_sub(execution_ps);
+        same("computation beyond the execution time", beyond, 0)?;
         same(
             "computation",
             outcome.compute_ps,

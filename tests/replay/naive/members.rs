@@ -172,9 +172,12 @@ impl World<'_> {
                     let cost_ps = cost_ps.expect("reductions are short");
                     if !self.case.reduction_ps_per_byte.is_zero() {
                         // Going on is another act, even if the time rounds to 0.
-                        member.busy_until_ps = Some(self.now_ps + cost_ps);
+                        let until_ps = self.now_ps + cost_ps;
+                        member.busy_until_ps = Some(until_ps);
                         member.taken += 1;
-                        self.combined_ps += cost_ps;
+                        let stream = (member.rank, member.stream);
+                        let computed = self.computed.entry(stream).or_default();
+                        computed.push([self.now_ps, until_ps]);
                         self.count_if(cost_ps > 0, "reduction that takes time");
                         return true;
                     }

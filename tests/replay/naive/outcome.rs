@@ -42,7 +42,7 @@ pub struct Outcome {
     pub repetitions_ps: Vec<u64>,
     /// Time of the last event.
     pub end_ps: u64,
-    /// Computation of each rank in its stream that computed longest, and in reductions; the sum over the ranks and the
+    /// Computation of each rank, reductions included, in its stream that computed longest; the sum over the ranks and the
     /// complete repetitions.
     pub compute_ps: u64,
     /// Messages through the fabric, or their parts, in the order of their creation.

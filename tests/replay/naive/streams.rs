@@ -79,8 +79,9 @@ impl World<'_> {
         let overhead_ps = self.case.protocol.receive_overhead_ps;
         self.count_if(received > 0 && overhead_ps > 0, "busy after a receive");
         compute_ps += received * overhead_ps;
-        *self.computed_ps.entry((key.rank, key.stream)).or_default() += compute_ps;
         let begins_ps = self.now_ps + compute_ps;
+        let computed = self.computed.entry((key.rank, key.stream)).or_default();
+        computed.push([self.now_ps, begins_ps]);
         let position = self.positions.get_mut(&(key.rank, key.stream));
         position.expect("it is there").begins_ps = Some(begins_ps);
         self.count_if(

@@ -91,10 +91,8 @@ pub struct World<'a> {
     pub parts: Vec<Part>,
     /// Messages that each stream received since its last operation.
     pub received_since: BTreeMap<(RankId, u32), u64>,
-    /// Computation of each stream.
-    pub computed_ps: BTreeMap<(RankId, u32), u64>,
-    /// Time to combine data in reductions, of all ranks.
-    pub combined_ps: u64,
+    /// Start and end of each computation of a stream, and of each combining of data in a collective that it entered.
+    pub computed: BTreeMap<(RankId, u32), Vec<[u64; 2]>>,
     /// Last event of each rank.
     pub last_ps: BTreeMap<RankId, u64>,
     pub error: Option<String>,
@@ -160,8 +158,7 @@ impl<'a> World<'a> {
             open: Open::default(),
             parts: Vec::new(),
             received_since: BTreeMap::new(),
-            computed_ps: BTreeMap::new(),
-            combined_ps: 0,
+            computed: BTreeMap::new(),
             last_ps: ranks.map(|rank| (rank, start_ps)).collect(),
             error: None,
             internal_links: links.unwrap_or_default(),
@@ -308,11 +305,11 @@ impl<'a> World<'a> {
         if complete {
             self.outcome.repetitions_ps.push(end_ps - start_ps);
             let mut longest = BTreeMap::new();
-            for (&(rank, _), &ps) in &self.computed_ps {
+            for (&(rank, _), spans) in &self.computed {
                 let of_rank: &mut u64 = longest.entry(rank).or_default();
-                *of_rank = ps.max(*of_rank);
+                *of_rank = covered_ps(spans).max(*of_rank);
             }
-            self.outcome.compute_ps += longest.values().sum::<u64>() + self.combined_ps;
+            self.outcome.compute_ps += longest.values().sum::<u64>();
         } else {
             self.outcome.end = self.error.map_or(End::Stalled, End::Error);
         }
@@ -328,4 +325,17 @@ impl<'a> World<'a> {
         let pending = self.requests.values().any(|complete| !complete);
         self.count_if(complete && pending, "complete with pending requests");
     }
+}
+
+/// The time that is in at least one of these spans.
+fn covered_ps(spans: &[[u64; 2]]) -> u64 {
+    let mut sorted = spans.to_vec();
+    sorted.sort_unstable();
+    let mut until_ps = 0;
+    let mut covered = 0;
+    for [start_ps, end_ps] in sorted {
+        covered += end_ps.saturating_sub(start_ps.max(until_ps));
+        until_ps = until_ps.max(end_ps);
+    }
+    covered
 }
