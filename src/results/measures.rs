@@ -62,7 +62,7 @@ pub(crate) fn reference_ps(main: &Simulation, run: Option<&Simulation>) -> Optio
 }
 
 /// Time of a job with all its repetitions.
-fn span_ps(outcome: &JobOutcome) -> Option<u64> {
+pub(super) fn span_ps(outcome: &JobOutcome) -> Option<u64> {
     Some(outcome.end_ps - outcome.start_ps?)
 }
 

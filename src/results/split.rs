@@ -1,9 +1,11 @@
 //! Where the time of a job goes, found by replaying it on better networks.
 
+use super::measures::span_ps;
 use crate::config::Plan;
 use crate::fabric::held_up::Reasons;
 use crate::fabric::spec::FabricSpec;
 use crate::fabric::stats::{FabricStats, LinkStats};
+use crate::replay::outcome::JobOutcome;
 use crate::run::{RunResult, Simulation};
 use crate::units::percent_of;
 use schemars::JsonSchema;
@@ -97,24 +99,49 @@ impl TimeSplit {
 /// is not complete, or if the job repeats until the others end.
 #[must_use]
 pub fn time_split(plan: &Plan, result: &RunResult, index: usize) -> Option<TimeSplit> {
+    let times = |job: &JobOutcome| Some([job.execution_ps, job.compute_ps]);
+    split(plan, result, index, times)
+}
+
+/// The same of all repetitions together.
+pub(crate) fn time_split_of_all(
+    plan: &Plan,
+    result: &RunResult,
+    index: usize,
+) -> Option<TimeSplit> {
+    let times = |job: &JobOutcome| {
+        let repetitions = job.repetitions_ps.len() as u64;
+        Some([span_ps(job)?, job.compute_ps.saturating_mul(repetitions)])
+    };
+    split(plan, result, index, times)
+}
+
+/// The split of the execution time and the computation that `times` takes of the outcomes of a job.
+fn split(
+    plan: &Plan,
+    result: &RunResult,
+    index: usize,
+    times: impl Fn(&JobOutcome) -> Option<[u64; 2]>,
+) -> Option<TimeSplit> {
     let fabric = &plan.experiment.fabric;
     let complete = |run: &Simulation| {
         let outcome = run.jobs.get(index)?.as_ref()?;
-        (outcome.complete && !outcome.endless).then(|| outcome.clone())
+        let ended = outcome.complete && !outcome.endless;
+        times(outcome).filter(|_| ended)
     };
-    let job = complete(&result.main)?;
-    let unloaded = complete(result.unloaded.as_ref()?)?;
-    let ideal = complete(result.ideal.as_ref()?)?;
+    let [total_ps, _] = complete(&result.main)?;
+    let [unloaded_ps, _] = complete(result.unloaded.as_ref()?)?;
+    let [ideal_ps, compute_ps] = complete(result.ideal.as_ref()?)?;
     let (always_up_ps, waits) = if fabric.is_always_up() {
         (None, &result.main)
     } else {
         let always_up = result.always_up.as_ref()?;
-        (Some(complete(always_up)?.execution_ps), always_up)
+        (Some(complete(always_up)?[0]), always_up)
     };
     Some(TimeSplit::of(
-        job.execution_ps,
+        total_ps,
         always_up_ps,
-        (unloaded.execution_ps, ideal.execution_ps, ideal.compute_ps),
+        (unloaded_ps, ideal_ps, compute_ps),
         for_credits(&waits.stats, fabric),
     ))
 }

@@ -12,7 +12,7 @@ use crate::results::nic_rate::NicRate;
 use crate::results::{
     Latency, RunWarning, TimeSplit, baseline_time_ps, execution_time_ps, job_baseline, last_job,
     latency, per_slot, quotient, reference_ps, run_warnings, saturated, slowdown, throughput,
-    time_split,
+    time_split_of_all,
 };
 use crate::run::{Run, RunResult, Simulation, Status};
 use crate::units::Ratio;
@@ -367,7 +367,7 @@ impl Simulated {
     /// The numbers of a run with jobs.
     fn of_jobs(plan: &Plan, result: &RunResult) -> Self {
         let (experiment, run) = (&plan.experiment, &result.main);
-        let split = last_job(run).and_then(|job| time_split(plan, result, job));
+        let split = last_job(run).and_then(|job| time_split_of_all(plan, result, job));
         let part = |part: fn(&TimeSplit) -> u64| split.as_ref().map(part);
         let latencies = run.jobs.iter().flatten().map(|job| &job.latency);
         Self {

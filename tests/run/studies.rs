@@ -252,7 +252,7 @@ fn jobs_beside_one_another_share_their_baselines() {
          [[experiment.job]]\nplacement = \"random\"\ncompute_scale = 0\n\
          [interference.jobs]\n\
          a = {{ trace = \"{root}/traces/randomaccess-16.vef.gz\" }}\n\
-         b = {{ trace = \"{root}/traces/lammps_melt-16.vef.gz\" }}\n"
+         b = {{ trace = \"{root}/traces/lammps_melt-16.vef.gz\", repeat = 2 }}\n"
     );
     std::fs::write(&file, text).unwrap();
     let study = Study::load(&file).unwrap();
@@ -266,6 +266,16 @@ fn jobs_beside_one_another_share_their_baselines() {
         let slowdown = row.value("slowdown_ratio").unwrap();
         assert!((0.9..3.0).contains(&slowdown), "{slowdown}");
         assert_eq!(row.jobs.len(), 2);
+        // Of all repetitions together.
+        let parts = [
+            "computing_ps",
+            "partners_ps",
+            "latency_and_serialisation_ps",
+            "queueing_ps",
+            "credit_stalls_ps",
+        ];
+        let sum: f64 = parts.map(|part| row.value(part).unwrap()).iter().sum();
+        assert_eq!(row.value("execution_time_ps"), Some(sum));
     }
     let baselines = studied.rows.iter().map(|row| row.value("baseline_time_ps"));
     let baselines: Vec<_> = baselines.collect();
