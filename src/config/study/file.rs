@@ -342,9 +342,9 @@ impl<'t> File<'_, 't> {
                     let key = format!("{key}.{}", job.get_ref());
                     return Err(self.error(&key, "must be a table with the keys of a [[job]]"));
                 };
-                let mut overrides: Vec<Override> =
-                    fixed.iter().map(|text| Override::typed(text)).collect();
-                overrides.extend(self.overrides(&format!("job.{entry}"), table)?);
+                let mut overrides = self.overrides(&format!("job.{entry}"), table)?;
+                // They come after the job's own, which they replace.
+                overrides.extend(fixed.iter().map(|text| Override::typed(text)));
                 settings.push(Setting {
                     label: job.get_ref().to_string(),
                     overrides,
