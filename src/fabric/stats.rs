@@ -3,6 +3,7 @@
 pub use super::ids::LinkEnd;
 use super::ids::{PortId, SwitchPort};
 use super::spec::{FabricSpec, Tick};
+use super::topology::Topology;
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 use std::ops::AddAssign;
@@ -33,6 +34,9 @@ pub struct FabricStats {
     pub host_flit_hops: u64,
     /// Events processed by the engine; a measure of work, not of the model.
     pub events: u64,
+    /// Of the packets and flits that left a NIC, those that left the aggregation node of a switch.
+    #[serde(default, skip_serializing_if = "Carried::is_none")]
+    pub from_switches: Carried,
     /// Per service level, indexed by SL.
     pub service_levels: Vec<SlStats>,
     /// Every connected outgoing link: NICs first, then switch ports.
@@ -100,6 +104,27 @@ impl FabricStats {
     }
 }
 
+/// Data packets, and what they carry.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Carried {
+    /// Packets.
+    pub packets: u64,
+    /// Their flits.
+    pub flits: u64,
+    /// The same in units of link time, if they were delivered
+    /// ([`FabricSpec::link_units`](super::spec::FabricSpec::link_units)).
+    pub units: u64,
+    /// Payload bytes of delivered messages.
+    pub bytes: u64,
+}
+
+impl Carried {
+    /// Whether there is nothing: a record does not name it.
+    fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
 /// Counters of one service level.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct SlStats {
@@ -114,10 +139,26 @@ pub struct SlStats {
     pub units: u64,
     /// Payload bytes of delivered messages.
     pub bytes: u64,
+    /// Of these, what was delivered to aggregation nodes of switches.
+    #[serde(default, skip_serializing_if = "Carried::is_none")]
+    pub to_switches: Carried,
     /// Ticks from the creation of a message to its delivery, per message.
     pub end_to_end: Latency,
     /// Ticks from the header leaving the NIC to the tail arriving, per packet.
     pub network: Latency,
+}
+
+impl SlStats {
+    /// What was delivered to NICs.
+    #[must_use]
+    pub fn to_nics(&self) -> Carried {
+        Carried {
+            packets: self.packets.saturating_sub(self.to_switches.packets),
+            flits: self.flits.saturating_sub(self.to_switches.flits),
+            units: self.units.saturating_sub(self.to_switches.units),
+            bytes: self.bytes.saturating_sub(self.to_switches.bytes),
+        }
+    }
 }
 
 /// Latencies below this number of ticks are counted one by one: a histogram computes the place of
@@ -361,6 +402,13 @@ fn is_none(ticks: &u64) -> bool {
 }
 
 impl LinkStats {
+    /// Whether the link leads to or from the aggregation node of a switch of `topology`, inside that switch.
+    #[must_use]
+    pub fn is_inside(&self, topology: &Topology) -> bool {
+        let inside = |end| matches!(end, LinkEnd::Nic(nic) if topology.aggregates(nic));
+        inside(self.from) || inside(self.to)
+    }
+
     /// Ticks for which it was busy. All of a packet counts when it starts.
     #[must_use]
     pub fn busy_ticks(&self, spec: &FabricSpec) -> f64 {

@@ -105,17 +105,19 @@ impl Energy {
                 .iter()
                 .any(|end| matches!(end, LinkEnd::Nic(_)))
         };
-        let links = |host: bool| stats.links.iter().filter(move |link| of_host(link) == host);
+        let links =
+            |host: bool| cables(experiment, stats).filter(move |link| of_host(link) == host);
         let some = |host| LinkEnergy::of(links(host), power, experiment, stats);
         let seconds = experiment.fabric.units.tick.ns(stats.ticks().into()) * 1e-9;
         let topology = &experiment.fabric.topology;
-        let bytes: u64 = stats.service_levels.iter().map(|sl| sl.bytes).sum();
+        let levels = stats.service_levels.iter();
+        let bytes: u64 = levels.map(|sl| sl.to_nics().bytes).sum();
         Some(Self {
             switch_links: some(false),
             host_links: some(true),
             switches_j: f64::from(topology.switches()) * power.switch_watts * seconds,
             nics_j: f64::from(topology.nics()) * power.nic_watts * seconds,
-            always_up_j: stats.links.len() as f64 * power.up_watts * seconds,
+            always_up_j: cables(experiment, stats).count() as f64 * power.up_watts * seconds,
             seconds,
             delivered_bits: 8.0 * bytes as f64,
         })
@@ -182,11 +184,18 @@ pub(crate) fn against_always_up(saved: f64) -> String {
 /// Mean share of the time in which the links of a run carry nothing.
 #[must_use]
 pub fn idle_share(experiment: &Experiment, stats: &FabricStats) -> f64 {
-    let used = stats
-        .links
-        .iter()
-        .map(|link| utilisation(experiment, stats, link));
-    1.0 - used.sum::<f64>() / stats.links.len().max(1) as f64
+    let used = cables(experiment, stats).map(|link| utilisation(experiment, stats, link));
+    let links = cables(experiment, stats).count();
+    1.0 - used.sum::<f64>() / links.max(1) as f64
+}
+
+/// The directions of the links that leave a switch or a NIC: all but those inside switches.
+fn cables<'a>(
+    experiment: &'a Experiment,
+    stats: &'a FabricStats,
+) -> impl Iterator<Item = &'a LinkStats> {
+    let links = stats.links.iter();
+    links.filter(|link| !link.is_inside(&experiment.fabric.topology))
 }
 
 #[cfg(test)]

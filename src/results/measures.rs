@@ -105,9 +105,10 @@ pub fn throughput(experiment: &Experiment, stats: &FabricStats) -> f64 {
     per_slot(experiment, stats, units_delivered(stats))
 }
 
-/// Deliveries in units of link time.
+/// Deliveries to NICs in units of link time.
 pub(super) fn units_delivered(stats: &FabricStats) -> u64 {
-    stats.service_levels.iter().map(|sl| sl.units).sum()
+    let levels = stats.service_levels.iter();
+    levels.map(|sl| sl.to_nics().units).sum()
 }
 
 /// `units` of link time as flits per NIC and cycle of the counted time. A cycle is the time of

@@ -1,5 +1,6 @@
 //! The summary that a run prints: the results and their main causes.
 
+use super::document::traffic::Traffic;
 use super::energy::{Energy, against_always_up};
 use super::latency::latency;
 use super::links::write_links;
@@ -358,13 +359,14 @@ fn joules(joules: f64) -> String {
 fn write_traffic(out: &mut String, plan: &Plan, main: &Simulation) -> fmt::Result {
     let stats = &main.stats;
     let nic = NicRate::of(&plan.experiment);
+    let traffic = Traffic::of(plan, main);
     writeln!(
         out,
         "\ntraffic         {}, {}, {}, {}",
-        counted(main.messages, "message"),
-        counted(stats.packets, "packet"),
-        counted(stats.flits_injected, "flit"),
-        counted(stats.flit_hops, "flit-hop"),
+        counted(traffic.messages, "message"),
+        counted(traffic.packets, "packet"),
+        counted(traffic.flits_injected, "flit"),
+        counted(traffic.flit_hops, "flit-hop"),
     )?;
     writeln!(
         out,

@@ -10,6 +10,7 @@ use flitwise::fabric::workload::Message;
 use flitwise::generate::{Kernel, Spec};
 use flitwise::run::{Control, Status, run_plan};
 use flitwise::units::Ratio;
+use serde_json::Value;
 use std::path::Path;
 
 /// `configs/in-network.toml` with one all-reduce of `ranks` ranks in place of its trace.
@@ -196,5 +197,46 @@ fn switches_are_ahead_of_hosts() {
     assert!(
         (whole - 3.76).abs() < 0.01,
         "{whole} times for 4 KiB at once"
+    );
+}
+
+/// Internal links are no cables, and what they carry reaches no NIC.
+#[test]
+fn switches_are_no_nics() {
+    let result = |collectives: &str| {
+        let collectives = format!("collectives={{{collectives}}}");
+        let power = "power={link_watts=1,nic_watts=10,switch_watts=0}";
+        let (plan, _dir) = plan(128, 4096, &[power, &collectives]);
+        let result = run_plan(&plan, &Control::default(), 1).unwrap();
+        result_json(&plan, &result)
+    };
+    let hosts = result("allreduce=\"recursive-doubling\"");
+    let unused = result("allreduce=\"recursive-doubling\",barrier=\"in-network\"");
+    for part in ["traffic", "service_levels", "energy"] {
+        assert!(!hosts[part].is_null());
+        assert_eq!(hosts[part], unused[part]);
+    }
+    let used = result("allreduce=\"in-network\"");
+    let links = |of: &Value, kind: &str| of["energy"][kind]["links"].clone();
+    for kind in ["host_links", "switch_links"] {
+        assert_eq!(links(&used, kind), links(&hosts, kind));
+    }
+    // Each NIC sends a vector and receives one.
+    assert_eq!(used["energy"]["delivered_bits"], 8.0 * 128.0 * 4096.0);
+    assert_eq!(used["service_levels"][0]["bytes"], 128 * 4096);
+    let traffic = &used["traffic"];
+    assert_eq!(traffic["flits_injected"], traffic["flits_delivered"]);
+    let flits = traffic["flits_injected"].as_u64().unwrap();
+    assert_eq!(traffic["host_flit_hops"], 2 * flits);
+}
+
+#[test]
+fn links_that_sleep_are_refused_by_their_key() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("configs/in-network.toml");
+    let power = "power={link_watts=1,policy=\"on-off\"}".to_owned();
+    let refused = load(&file, &[power]).unwrap_err().to_string();
+    assert!(
+        refused.contains("managed links (`power.policy`)"),
+        "{refused}"
     );
 }

@@ -4,7 +4,7 @@ use crate::common::result_json;
 use flitwise::config::{Plan, resolve_text};
 use flitwise::fabric::ids::{NicId, PortId, SwitchId};
 use flitwise::fabric::stats::{
-    CctStats, CongestionStats, FabricStats, Latency, LinkEnd, LinkStats, SlStats,
+    Carried, CctStats, CongestionStats, FabricStats, Latency, LinkEnd, LinkStats, SlStats,
 };
 use flitwise::replay::PairCounts;
 use flitwise::replay::background::BackgroundOutcome;
@@ -37,6 +37,7 @@ fn simulation(execution_ps: u64, status: Status, wall_ms: u64) -> Simulation {
         flits: 256,
         units: 256,
         bytes: 2048,
+        to_switches: Carried::default(),
         end_to_end: latency.clone(),
         network: latency.clone(),
     };
@@ -69,6 +70,7 @@ fn simulation(execution_ps: u64, status: Status, wall_ms: u64) -> Simulation {
         flits_injected: 256,
         flits_delivered: 256,
         flits_in_flight: 0,
+        from_switches: Carried::default(),
         flit_hops: 0,
         host_flit_hops: 512,
         events: 99,

@@ -43,6 +43,8 @@ pub(super) struct LinkCounts {
 pub(super) struct Counters {
     /// The counts. [`Counters::stats`] adds the last tick, the flits in flight, links and turns.
     pub counts: FabricStats,
+    /// NICs; behind them come the endpoints of aggregation nodes.
+    nics: u32,
     /// Flits in flight at the beginning of the first tick that is counted.
     in_flight_at_start: u64,
     /// While a time series is taken.
@@ -61,6 +63,7 @@ impl Counters {
                 congestion,
                 ..FabricStats::none(spec.qos.service_levels.len())
             },
+            nics: spec.topology.nics(),
             in_flight_at_start: 0,
             series: None,
         }
@@ -117,6 +120,11 @@ impl Counters {
         sl.packets += 1;
         sl.flits += u64::from(packet.flits);
         sl.units += u64::from(packet.units);
+        if message.dst.get() >= self.nics {
+            sl.to_switches.packets += 1;
+            sl.to_switches.flits += u64::from(packet.flits);
+            sl.to_switches.units += u64::from(packet.units);
+        }
         sl.network.record(now - packet.injected);
         if let Some(series) = &mut self.series {
             series.delivered(message, packet.index);
@@ -130,7 +138,21 @@ impl Counters {
         let sl = &mut self.counts.service_levels[usize::from(message.sl)];
         sl.messages += 1;
         sl.bytes += message.bytes;
+        if message.dst.get() >= self.nics {
+            sl.to_switches.bytes += message.bytes;
+        }
         sl.end_to_end.record(now - message.created);
+    }
+
+    /// Counts a data packet of `flits` flits that leaves NIC `src`.
+    #[inline(always)]
+    pub(super) fn count_injected(&mut self, src: NicId, flits: u32) {
+        self.counts.packets += 1;
+        self.counts.flits_injected += u64::from(flits);
+        if src.get() >= self.nics {
+            self.counts.from_switches.packets += 1;
+            self.counts.from_switches.flits += u64::from(flits);
+        }
     }
 
     /// Lets `add` count an event of congestion control.

@@ -71,8 +71,7 @@ impl<P: Watcher> Observers<P> {
         token: impl FnOnce() -> u64,
         seen: impl FnOnce() -> PacketSeen,
     ) {
-        self.counters.counts.packets += 1;
-        self.counters.counts.flits_injected += u64::from(flits);
+        self.counters.count_injected(src, flits);
         self.watcher
             .tell(|probe| probe.injected(now, seen(), src, Some(token())));
     }

@@ -177,7 +177,7 @@ impl Cabling {
     }
 
     /// Whether an endpoint is an aggregation node's.
-    pub(super) fn aggregates(&self, endpoint: NicId) -> bool {
+    pub(crate) fn aggregates(&self, endpoint: NicId) -> bool {
         endpoint.get() >= self.nics()
     }
 

@@ -16,7 +16,7 @@ mod link;
 mod runs;
 mod schema;
 pub(super) mod status;
-mod traffic;
+pub(super) mod traffic;
 
 pub use self::analysis::{
     AnalysedNetwork, Congested, CongestionDocument, Delayed, Failed, Flow, RankedCable,
@@ -244,7 +244,7 @@ pub fn result_json(plan: &Plan, result: &RunResult) -> Document {
         background: traffic::background(plan, result),
         curve: curve(plan, result),
         fabric: FabricSize::of(&experiment.fabric.topology),
-        traffic: Traffic::of(main),
+        traffic: Traffic::of(plan, main),
         throughput_flits_per_cycle_per_nic: accepted,
         throughput_gbit_per_s_per_nic: nic.gbit_per_s(accepted),
         throughput_gbyte_per_s_per_nic: nic.gbyte_per_s(accepted),

@@ -4,7 +4,7 @@ use super::schema::Named;
 use crate::config::{Experiment, Plan};
 use crate::fabric::ids::NicId;
 use crate::fabric::spec::ServiceLevel as LevelSpec;
-use crate::fabric::stats::{CctStats, CongestionStats, FabricStats, SlStats};
+use crate::fabric::stats::{Carried, CctStats, CongestionStats, FabricStats, SlStats};
 use crate::replay::GapsSkipped as Skipped;
 use crate::replay::background::BackgroundOutcome;
 use crate::results::latency::{Latency, latency};
@@ -30,7 +30,7 @@ pub struct Traffic {
     pub packets: u64,
     /// Flits that left a NIC.
     ///
-    /// The sum of the next two, unless only a window is counted.
+    /// The sum of the next two, unless only a window is counted, or switches combine data.
     #[schemars(extend("unit" = "flits"))]
     pub flits_injected: u64,
     /// Flits that reached their NIC.
@@ -46,7 +46,7 @@ pub struct Traffic {
 }
 
 impl Traffic {
-    pub(super) fn of(run: &Simulation) -> Self {
+    pub(in crate::results) fn of(plan: &Plan, run: &Simulation) -> Self {
         let Simulation {
             messages,
             backlog,
@@ -80,21 +80,26 @@ impl Traffic {
             start_tick: _,
             end_tick: _,
             events: _,
-            // Parts of their own.
-            service_levels: _,
-            links: _,
+            from_switches,
+            ref service_levels,
+            ref links,
+            // A part of its own.
             congestion: _,
         } = *stats;
+        let to_switches = service_levels.iter().map(|sl| sl.to_switches.flits);
+        let topology = &plan.experiment.fabric.topology;
+        let inside = links.iter().filter(|link| link.is_inside(topology));
+        let hops_inside = inside.map(|link| link.flits);
         Self {
             messages: *messages,
             messages_delivered,
             backlog_messages: *backlog,
-            packets,
-            flits_injected,
-            flits_delivered,
+            packets: packets.saturating_sub(from_switches.packets),
+            flits_injected: flits_injected.saturating_sub(from_switches.flits),
+            flits_delivered: flits_delivered.saturating_sub(to_switches.sum()),
             flits_in_flight,
             flit_hops,
-            host_flit_hops,
+            host_flit_hops: host_flit_hops.saturating_sub(hops_inside.sum()),
         }
     }
 }
@@ -340,21 +345,29 @@ pub(super) fn service_levels(plan: &Plan, stats: &FabricStats) -> Vec<ServiceLev
     let one = |(level, sl): (&LevelSpec, &SlStats)| {
         let SlStats {
             messages,
-            packets,
-            flits,
-            units,
-            bytes,
+            // Without those to switches.
+            packets: _,
+            flits: _,
+            units: _,
+            bytes: _,
+            to_switches: _,
             // Under `latency_ns`.
             end_to_end: _,
             network: _,
         } = sl;
+        let Carried {
+            packets,
+            flits,
+            units,
+            bytes,
+        } = sl.to_nics();
         ServiceLevel {
             name: level.name.clone(),
             messages: *messages,
-            packets: *packets,
-            flits: *flits,
-            bytes: *bytes,
-            throughput_flits_per_cycle_per_nic: per_slot(&plan.experiment, stats, *units),
+            packets,
+            flits,
+            bytes,
+            throughput_flits_per_cycle_per_nic: per_slot(&plan.experiment, stats, units),
         }
     };
     counted(plan, stats).map(one).collect()

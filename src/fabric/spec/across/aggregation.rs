@@ -20,7 +20,7 @@ impl FabricSpec {
                 !routing.failed.is_empty(),
                 "failed links (`fabric.failure`)",
             ),
-            (self.link_power.is_some(), "managed links (`[link_power]`)"),
+            (self.link_power.is_some(), "managed links (`power.policy`)"),
             (
                 routing.paths != Paths::Minimal,
                 "detours (`fabric.paths`): trees take minimal paths",
