@@ -234,6 +234,19 @@ fn fft_transposes_in_rows_and_columns() {
     let g = fft("4x3", Form::Messages);
     assert_eq!(g.matrix(), even(pairs.filter(|&(a, b)| same(a, b)), 6));
     g.every_message_is_awaited();
+    // Half of an odd number of nanoseconds in each phase, 6 times.
+    let odd = Spec {
+        compute_ns: 7,
+        imbalance: Ratio::ZERO,
+        ..spec(
+            Kernel::Fft {
+                grid: grid("4x3"),
+                form: Form::Collective,
+            },
+            12,
+        )
+    };
+    assert_eq!(generate(&odd).info.compute_span_ps(), (42_000, 42_000));
 
     // World, four rows of three, three columns of four.
     let g = fft("4x3", Form::Collective);

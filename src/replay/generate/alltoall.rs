@@ -25,8 +25,8 @@ pub(super) fn fft(b: &mut Builder, grid: &Grid, form: Form) -> Result<(), Genera
     let lines = [grid.lines(1), grid.lines(0)];
     for _ in 0..spec.iterations {
         let mut comm = 1;
-        for lines in &lines {
-            b.compute_all()?;
+        for (lines, half) in lines.iter().zip(0..) {
+            b.compute_half(half)?;
             let alone = lines.iter().all(|line| line.len() == 1);
             match form {
                 _ if alone => {}

@@ -87,6 +87,13 @@ impl<'a> Builder<'a> {
             .try_for_each(|(rank, &ns)| self.compute(rank, ns))
     }
 
+    /// Every rank computes for half 0 or half 1 of its entry of `gaps`.
+    pub fn compute_half(&mut self, half: u64) -> Result<(), GenerateError> {
+        (0..)
+            .zip(self.gaps)
+            .try_for_each(|(rank, &ns)| self.compute(rank, ns / 2 + ns % 2 * half))
+    }
+
     /// Id of the next message or marker; they count up by one.
     pub fn next_id(&self) -> u64 {
         self.counts.messages + self.counts.markers
