@@ -77,6 +77,10 @@ pub(super) fn size_class(i: usize) -> (u64, u64) {
 fn document(file: &Path, summary: Summary) -> Value {
     let traffic = &summary.traffic;
     let sizes = traffic.sizes.iter().enumerate().filter(|&(_, &n)| n > 0);
+    let others = traffic.pairs.iter().skip(PAIRS);
+    let (messages, bytes) = others.fold(traffic.other_pairs, |(messages, bytes), pair| {
+        (messages + pair.messages, bytes.saturating_add(pair.bytes))
+    });
     let parts = [
         json!({ "schema": SCHEMA, "file": file.display().to_string() }),
         summary.keys.into(),
@@ -95,7 +99,7 @@ fn document(file: &Path, summary: Summary) -> Value {
             "top_pairs": traffic.pairs.iter().take(PAIRS).map(|p| json!({
                 "src": p.src, "dst": p.dst, "messages": p.messages, "bytes": p.bytes,
             })).collect::<Vec<_>>(),
-            "other_pairs": { "messages": traffic.other_pairs.0, "bytes": traffic.other_pairs.1 },
+            "other_pairs": { "messages": messages, "bytes": bytes },
         }),
     ];
     let members = parts.into_iter().filter_map(|part| match part {
