@@ -74,7 +74,10 @@ fn set_up(plan: &Plan) -> Vec<String> {
     if let Some(paths) = json["fabric"]["paths"].as_str() {
         parts.push(format!("paths {paths}"));
     }
-    parts.push(format!("scheduler {}", short(&json["qos"]["scheduler"])));
+    parts.push(format!(
+        "scheduler {}",
+        scheduler_name(&json["qos"]["scheduler"])
+    ));
     let control = &json["congestion_control"]["kind"];
     if control != "none" {
         parts.push(format!("congestion control {}", short(control)));
@@ -230,6 +233,11 @@ fn changes(of: &Value, baseline: &Value) -> Vec<String> {
         }
     }
     found
+}
+
+/// The name of the scheduler of an experiment in a result.
+pub(crate) fn scheduler_name(scheduler: &Value) -> String {
+    short(scheduler)
 }
 
 /// A setting in a word: the name of what has parameters, and no lists.

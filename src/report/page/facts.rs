@@ -4,7 +4,7 @@ use super::congestion;
 use super::section::{Section, Table, Text};
 use crate::report::charts::details;
 use crate::report::source::{RunSource, Source, StudySource};
-use crate::results::{EXPERIMENT_FILE, RESULT_FILE};
+use crate::results::{EXPERIMENT_FILE, RESULT_FILE, scheduler_name};
 use crate::units::{human_time, number};
 use serde_json::Value;
 
@@ -80,7 +80,7 @@ fn fabric(result: &Value) -> String {
         text(&fabric["topology"]["kind"]),
         format!("{nics} NICs"),
         text(&fabric["routing"]),
-        text(&experiment["qos"]["scheduler"]["kind"]),
+        scheduler_name(&experiment["qos"]["scheduler"]),
     ];
     parts.join(", ")
 }
