@@ -28,6 +28,8 @@ pub struct Row {
     pub name: String,
     /// Its activities, in the order of time.
     pub spans: Vec<Span>,
+    /// The time of each activity, by its index, where `spans` are the longest ones alone.
+    pub times: Vec<f64>,
 }
 
 /// An activity from one time to another.

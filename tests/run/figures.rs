@@ -104,6 +104,7 @@ pub fn figures() -> Vec<Figure> {
                 to: 1.0,
                 does: 1,
             }],
+            times: Vec::new(),
         }],
         end: 2.0,
     });

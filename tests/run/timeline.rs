@@ -400,3 +400,48 @@ fn the_name_of_the_file_says_the_format() {
         assert_eq!(format(name), None, "{name}");
     }
 }
+
+/// The parts of slices add up to the activities of the timeline, also those that are the longest of no slice.
+#[test]
+fn the_overview_has_all_activities() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = Command::new(env!("CARGO_BIN_EXE_flitwise"))
+        .args(["run", "configs/two-jobs.toml", "--no-split", "--quiet"])
+        .args([
+            "--timeline",
+            &dir.path().join("all.csv").display().to_string(),
+        ])
+        .args(["--out", &dir.path().join("run").display().to_string()])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .unwrap();
+    assert!(run.status.success(), "{run:?}");
+    let sums = |name: &str, time: fn(&csv::StringRecord) -> f64| {
+        let mut sums: BTreeMap<[String; 3], f64> = BTreeMap::new();
+        let mut reader = csv::Reader::from_path(dir.path().join(name)).unwrap();
+        let header = reader.headers().unwrap().clone();
+        let at = |column: &str| header.iter().position(|name| name == column).unwrap();
+        let places = ["job", "rank", "doing"].map(at);
+        for row in reader.records() {
+            let row = row.unwrap();
+            *sums.entry(places.map(|at| row[at].to_owned())).or_default() += time(&row);
+        }
+        sums
+    };
+    let exact = sums("all.csv", |row| {
+        let [start, end] = [5, 6].map(|at| row[at].parse::<f64>().unwrap());
+        end - start
+    });
+    let overview = sums("run/ranks.csv", |row| {
+        let [from, to, part] = [3, 4, 6].map(|at| row[at].parse::<f64>().unwrap());
+        (to - from) * part
+    });
+    let longest = exact.values().copied().fold(0.0, f64::max);
+    for (key, time) in &exact {
+        let found = overview.get(key).copied().unwrap_or(0.0);
+        assert!(
+            (found - time).abs() < 1e-3 * longest,
+            "{key:?}: {found}, not {time}"
+        );
+    }
+}

@@ -50,12 +50,18 @@ fn of_job(run: &RunSource, job: &str, slices: &[&Slice]) -> Figure {
             } else {
                 format!("{first}–{last}")
             };
-            let spans = Vec::new();
-            rows.push(Row { name, spans });
+            rows.push(Row {
+                name,
+                ..Row::default()
+            });
         }
         let [from, to] = slice.ps.map(|ps| ps as f64 * factor);
         let Some(row) = rows.last_mut() else { continue };
+        row.times.resize(names.len(), 0.0);
+        row.times[does] += slice.part * (to - from);
         match row.spans.last_mut() {
+            // The longest activity of this slice.
+            Some(span) if span.to >= to => {}
             Some(span) if span.does == does && (span.to - from).abs() < 1e-9 * to => span.to = to,
             _ => row.spans.push(Span { from, to, does }),
         }

@@ -168,11 +168,10 @@ fn of_spans(spans: &Spans) -> Content {
     let mut head = vec![format!("{}, part of its time in %", spans.of)];
     head.extend(spans.names.iter().cloned());
     let row = |row: &crate::figure::Row| {
-        let all: f64 = row.spans.iter().map(|span| span.to - span.from).sum();
+        let all: f64 = row.times.iter().sum();
         let mut cells = vec![row.name.clone()];
         cells.extend((0..spans.names.len()).map(|does| {
-            let of = row.spans.iter().filter(|span| span.does == does);
-            let time: f64 = of.map(|span| span.to - span.from).sum();
+            let time = row.times.get(does).copied().unwrap_or(0.0);
             format!("{:.1}", 100.0 * time / all.max(f64::MIN_POSITIVE))
         }));
         cells

@@ -97,7 +97,7 @@ pub struct Pair {
     pub amount: u64,
 }
 
-/// The activity of ranks in most of a slice of time.
+/// An activity of ranks in a slice of time. The longest of a slice is the first.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Slice {
     /// The job.
@@ -108,6 +108,8 @@ pub struct Slice {
     pub ps: [u64; 2],
     /// The activity.
     pub doing: String,
+    /// Its part of the slice.
+    pub part: f64,
 }
 
 /// A time series of a result.
@@ -289,7 +291,15 @@ fn pairs(path: &Path, columns: [&str; 7]) -> Result<Vec<Pair>, ReportError> {
 }
 
 fn slices(path: &Path) -> Result<Vec<Slice>, ReportError> {
-    let columns = ["job", "rank", "last_rank", "from_ps", "to_ps", "doing"];
+    let columns = [
+        "job",
+        "rank",
+        "last_rank",
+        "from_ps",
+        "to_ps",
+        "doing",
+        "part",
+    ];
     read_rows(path, &columns, |row| {
         let number = |at| row.number(at).unwrap_or(0);
         Some(Slice {
@@ -297,6 +307,7 @@ fn slices(path: &Path) -> Result<Vec<Slice>, ReportError> {
             ranks: [number(1), number(2)],
             ps: [number(3), number(4)],
             doing: row.text(5).to_owned(),
+            part: row.number(6).unwrap_or(1.0),
         })
     })
 }

@@ -1,6 +1,5 @@
 //! The activities of the ranks in a bounded number of rows: the time of the run is divided into some hundred equal
-//! slices, and a row has the activity that took most of a slice. Many ranks are put together in groups of consecutive
-//! ones.
+//! slices, and a slice has a row for each activity. Many ranks are put together in groups of consecutive ones.
 //!
 //! The length of the run is not known before its end, so slices begin short; whenever there are too many, each two
 //! become one.
@@ -27,7 +26,7 @@ const GROUPS: usize = 128;
 /// Length of the first slices.
 const SHORTEST_PS: u64 = 1000;
 
-/// Writes the activities that take most of the time of ranks.
+/// Writes the parts that activities take of the time of ranks.
 pub(super) struct Overview {
     out: csv::Writer<Sink>,
     slice_ps: u64,
@@ -50,6 +49,8 @@ struct Of {
 struct Group {
     job: String,
     ranks: [u32; 2],
+    /// Its streams.
+    tracks: u32,
     /// Picoseconds by slice and activity.
     times: Vec<Vec<u64>>,
 }
@@ -79,10 +80,12 @@ impl Overview {
                 _ => self.groups.push(Group {
                     job: track.job.clone(),
                     ranks: [track.rank; 2],
+                    tracks: 0,
                     times: Vec::new(),
                 }),
             }
             track.group = self.groups.len() - 1;
+            self.groups[track.group].tracks += 1;
         }
     }
 
@@ -153,12 +156,15 @@ impl Group {
         self.times = joined.collect();
     }
 
-    /// The activity that took most of a slice, and its share of the time of all activities.
-    fn most(times: &[u64]) -> Option<(usize, f64)> {
-        let all: u64 = times.iter().sum();
-        let most =
-            (0..times.len()).max_by_key(|&doing| (times[doing], std::cmp::Reverse(doing)))?;
-        (all > 0).then(|| (most, times[most] as f64 / all as f64))
+    /// The activities of a slice from the longest on, and their parts of the time `all_ps` of all streams, as printed.
+    fn parts(times: &[u64], all_ps: u128) -> impl Iterator<Item = (usize, String)> + '_ {
+        let mut doings: Vec<usize> = (0..times.len()).collect();
+        doings.sort_by_key(|&doing| std::cmp::Reverse(times[doing]));
+        let part = move |doing: usize| {
+            let part = times[doing] as f64 / all_ps.max(1) as f64;
+            (doing, format!("{part:.3}"))
+        };
+        doings.into_iter().map(part)
     }
 }
 
@@ -176,6 +182,9 @@ impl Output for Overview {
                 group.job == of.job && (group.ranks[0]..=group.ranks[1]).contains(&rank)
             };
             of.group = self.groups.iter().position(same).unwrap_or(usize::MAX);
+            if let Some(group) = self.groups.get_mut(of.group) {
+                group.tracks += 1;
+            }
         }
         self.tracks.push(of);
         Ok(())
@@ -196,20 +205,21 @@ impl Output for Overview {
     fn finish(mut self: Box<Self>, end_ps: u64) -> anyhow::Result<()> {
         for group in &self.groups {
             for (slice, times) in group.times.iter().enumerate() {
-                let Some((doing, part)) = Group::most(times) else {
-                    continue;
-                };
                 let from = slice as u64 * self.slice_ps;
                 let to = from.saturating_add(self.slice_ps).min(end_ps.max(from + 1));
-                self.out.write_record([
-                    &*csv_cell(&group.job),
-                    &group.ranks[0].to_string(),
-                    &group.ranks[1].to_string(),
-                    &from.to_string(),
-                    &to.to_string(),
-                    self.doings[doing],
-                    &format!("{part:.3}"),
-                ])?;
+                let all_ps = u128::from(to - from) * u128::from(group.tracks);
+                let parts = Group::parts(times, all_ps);
+                for (doing, part) in parts.filter(|(_, part)| part != "0.000") {
+                    self.out.write_record([
+                        &*csv_cell(&group.job),
+                        &group.ranks[0].to_string(),
+                        &group.ranks[1].to_string(),
+                        &from.to_string(),
+                        &to.to_string(),
+                        self.doings[doing],
+                        &part,
+                    ])?;
+                }
             }
         }
         let sink = self.out.into_inner().map_err(|e| anyhow::anyhow!("{e}"))?;
