@@ -133,7 +133,13 @@ impl Session {
                         explanation.is_some() || !explains(explain, run, &task)
                     };
                     let fitting = |record: &Record| fits(&record.simulation, &task.experiment);
-                    records.read(id).filter(fitting).filter(explained)
+                    let kept = records.read(id).filter(fitting).filter(explained);
+                    kept.map(|mut record| {
+                        let explanation = record.simulation.explanation.take();
+                        let asked = explains(explain, run, &task);
+                        record.simulation.explanation = explanation.filter(|_| asked);
+                        record
+                    })
                 }
                 _ => None,
             };

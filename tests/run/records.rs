@@ -340,3 +340,16 @@ fn a_job_that_repeats_is_no_obstacle_on_the_ideal_network() {
     assert_eq!(twice["jobs"][0], alone["jobs"][0]);
     assert_eq!(twice["jobs"][1]["execution_time_ps"], 0);
 }
+
+/// An explanation that a record has is not in the result of a run that was not asked for it.
+#[test]
+fn explanations_are_for_runs_that_explain() {
+    let dir = tempfile::tempdir().unwrap();
+    let explained = |explain: bool| {
+        let mut plan = plan(EXPERIMENT, &[]);
+        plan.explain = explain;
+        let session = Session::new(1).with_records(dir.path()).unwrap();
+        run(&plan, session, &Silent).main.explanation.is_some()
+    };
+    assert_eq!([false, true, false].map(explained), [false, true, false]);
+}
