@@ -2,7 +2,7 @@
 
 use crate::common::result_json;
 use flitwise::config::{Plan, resolve_text};
-use flitwise::results::{execution_time_ps, summary};
+use flitwise::results::{TimelineFile, TimelineFormat, execution_time_ps, summary};
 use flitwise::run::{Control, Progress, Run, RunResult, SaturatedRun, Snapshot, Status, run_plan};
 use serde_json::Value;
 use std::path::Path;
@@ -74,6 +74,8 @@ fn a_flow_above_capacity_is_named_and_ends_the_run_on_request() {
     // The job has run until then, and nothing is known of its computation.
     let end_ps = (plan.experiment.fabric.units.tick).ps(result.main.stats.end_tick);
     assert_eq!(execution_time_ps(&plan.experiment, &result.main), end_ps);
+    // Not only to the last event before: the samples of a timeline would move that.
+    assert_eq!(end_ps, seen.saturation.at_ps);
     let text = summary(&plan, &result, false);
     assert!(text.contains("\nsaturated       stopped at "), "{text}");
     assert!(
@@ -150,5 +152,21 @@ fn a_flow_below_capacity_is_not_saturated() {
             (Status::Complete, 0),
             "{rate}"
         );
+    }
+}
+
+#[test]
+fn a_timeline_does_not_move_the_end() {
+    let plan = plan("1", "fifo");
+    let (alone, _) = run(&plan, 1, true);
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("t.paje");
+    for interval in [1, 7, 2000] {
+        let format = TimelineFormat::of_name(&path).unwrap();
+        let timeline = TimelineFile::create(&path, format, &plan.experiment, Some(interval));
+        let timeline = timeline.unwrap();
+        let control = Control::default().ending_when_saturated();
+        let watched = run_plan(&plan, &control.seen_by(&timeline), 1).unwrap();
+        assert_eq!(document(&plan, &watched), document(&plan, &alone));
     }
 }

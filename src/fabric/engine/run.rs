@@ -235,6 +235,8 @@ impl<M: SwitchModel> Drive<'_, '_, '_, '_, M> {
             self.take_samples();
         }
         if reached > driven.control_at() && self.control(Some(reached - 1), driven).is_break() {
+            // The run ends here, where samples or other blocks may have led it, and not at its last event.
+            self.synchronise();
             return Some(RunEnd::Interrupted);
         }
         if reached >= self.at.next_look
