@@ -30,6 +30,13 @@ fn intervals_are_students() {
     assert_eq!((of.mean, of.values), (2.0, 3));
     assert!((of.half_width - 4.303 / 3f64.sqrt()).abs() < 1e-12);
     assert_eq!(interval_95(&[1.0]), None);
+    // Half of them 0 and half 2: quantiles of tables for 31, 39, 119 and 999 degrees of freedom.
+    for (count, t) in [(32, 2.0395), (40, 2.0227), (120, 1.9801), (1000, 1.9623)] {
+        let values: Vec<f64> = (0..count).map(|at| f64::from(at % 2 * 2)).collect();
+        let error = 1.0 / f64::from(count - 1).sqrt();
+        let found = interval_95(&values).unwrap().half_width / error;
+        assert!((found - t).abs() < 6e-4, "{found} of {count}");
+    }
     assert_eq!(interval_95(&[5.0; 40]).unwrap().half_width, 0.0);
 }
 
