@@ -105,6 +105,14 @@ pub enum SwitchParameters {
 }
 
 impl SwitchParameters {
+    /// Leaves no speed that is higher than those of all links of `topology`: a single switch has no links to others.
+    fn lower_unused(&mut self, topology: &Topology) {
+        match self {
+            Self::Hierarchical(_) => {}
+            Self::Voq(switch) => switch.lower_unused(topology),
+        }
+    }
+
     /// Length of a tick; a flit has `flit` bytes.
     fn tick(&self, flit: u64) -> Result<TickLength, SpecError> {
         match self {
@@ -150,8 +158,10 @@ impl Parameters {
         routing: Routing,
         qos: Qos,
     ) -> Result<FabricSpec, SpecError> {
-        let units = self.units()?;
-        let switch = self.switch.build(self, units, &qos, &topology)?;
+        let mut switch = self.switch.clone();
+        switch.lower_unused(&topology);
+        let units = self.units(&switch)?;
+        let switch = switch.build(self, units, &qos, &topology)?;
         Ok(FabricSpec {
             topology,
             routing,
@@ -175,14 +185,14 @@ impl Parameters {
         })
     }
 
-    fn units(&self) -> Result<Units, SpecError> {
+    fn units(&self, switch: &SwitchParameters) -> Result<Units, SpecError> {
         let flit = self.flit_bytes;
         if flit == 0 {
             let problem = "is 0; nothing would ever move: write e.g. flit = \"8B\"";
             return error("fabric.flit", problem.into());
         }
         let credit = self.credit_bytes;
-        let tick = self.switch.tick(flit)?;
+        let tick = switch.tick(flit)?;
         let flit_bytes = small(flit, "fabric.flit")?;
         if credit == 0 || !credit.is_multiple_of(flit) {
             return error(

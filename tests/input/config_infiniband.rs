@@ -449,3 +449,30 @@ fn trees_and_graphs() {
         assert!(message.contains(part), "{message}");
     }
 }
+
+/// A tick, a cycle and the crossbar go by links that exist.
+#[test]
+fn speeds_that_no_link_has_decide_nothing() {
+    let of = |text: &str| fabric(&format!("fabric.preset = \"ib-qdr-648\"\n{text}"));
+    let single = "fabric.topology = { kind = \"single\", nics = 4 }\n";
+    let host = "fabric.host_link_speed = \"SDR x4\"\n";
+    let other = "fabric.link_speed = \"SDR x4\"\n";
+    let slow = of(&format!("{single}{host}{other}"));
+    assert_eq!(slow.units.tick, TickLength::whole(8_000));
+    assert_eq!(of(&format!("{single}{host}")), slow);
+    // Two switches, whose only link is slow by its own entry.
+    let two = "fabric.topology = { kind = \"torus\", dimensions = [2], concentration = 2 }\n";
+    let links = of(&format!("{two}{host}"));
+    let at = |switch: SwitchId| links.topology.port_ids().map(move |port| (switch, port));
+    let all = links.topology.switch_ids().flat_map(at);
+    let is_between = |&(switch, port): &(SwitchId, PortId)| {
+        matches!(links.topology.peer(switch, port), Peer::Switch { .. })
+    };
+    let listed: Vec<String> = all
+        .filter(is_between)
+        .map(|(switch, port)| format!("{{ switch = {switch}, port = {port}, speed = \"SDR x4\" }}"))
+        .collect();
+    let listed = format!("fabric.link_speeds = [{}]\n", listed.join(", "));
+    let all_slow = of(&format!("{two}{host}{listed}"));
+    assert_eq!(all_slow.units.tick, TickLength::whole(8_000));
+}

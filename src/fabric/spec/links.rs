@@ -132,7 +132,7 @@ pub(crate) fn check_ends<T: PartialEq>(
 
 /// The value of the link at the port `at`: its own, named by either end, or the usual one of links to NICs or between
 /// switches.
-fn of_link<T: Copy>(
+pub(crate) fn of_link<T: Copy>(
     topology: &Topology,
     at: SwitchPort,
     exceptions: &BTreeMap<SwitchPort, T>,

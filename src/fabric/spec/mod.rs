@@ -25,8 +25,8 @@ pub mod vls;
 
 pub use self::bit_errors::BitErrors;
 pub use self::congestion::{CongestionControl, Notification};
-pub(crate) use self::links::check_ends;
 pub use self::links::{LinkLatency, LinkRates};
+pub(crate) use self::links::{check_ends, of_link};
 pub use self::outages::{Degradation, Outage, TableChange};
 pub use self::paths::{DetourRule, Detours, Intermediate, Paths};
 pub use self::power::{DownState, LinkPower, LowState, ManagedLinks};

@@ -9,7 +9,8 @@ use crate::error::error;
 use crate::ids::SwitchPort;
 use crate::parameters::Parameters;
 use crate::sizes::{Sizes, small};
-use crate::spec::{Qos, SpecError, Units, flits_per_tick};
+use crate::spec::{Qos, SpecError, Units, flits_per_tick, of_link};
+use crate::topology::{Peer, Topology};
 use flitwise_base::units::{BufferPart, PS_PER_S, Picoseconds, Rate, Ratio, TickLength};
 use std::collections::BTreeMap;
 
@@ -111,6 +112,21 @@ pub enum HcaRate {
 const TICKS_PER_FLIT: u64 = 8;
 
 impl VoqParameters {
+    /// Lowers the usual speeds to the fastest that a link of `topology` has.
+    pub(crate) fn lower_unused(&mut self, topology: &Topology) {
+        let usual = [self.host_speed, self.switch_speed];
+        let ports = |switch| (topology.port_ids()).map(move |port| SwitchPort { switch, port });
+        let all = topology.switch_ids().flat_map(ports);
+        let has_link = |at: &SwitchPort| {
+            topology.has_port(at.switch, at.port) && topology.peer(at.switch, at.port) != Peer::None
+        };
+        let speed = |at| of_link(topology, at, &self.link_speeds, usual);
+        if let Some(fastest) = all.filter(has_link).map(speed).max() {
+            self.host_speed = self.host_speed.min(fastest);
+            self.switch_speed = self.switch_speed.min(fastest);
+        }
+    }
+
     /// Length of a tick: as given, or an eighth of the time of a flit of `flit` bytes on the
     /// fastest link.
     pub(crate) fn tick(&self, flit: u64) -> Result<TickLength, SpecError> {
