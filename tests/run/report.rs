@@ -24,10 +24,7 @@ pub fn result() -> Value {
         "seed": 1,
         "slowdown": 1.5,
         "execution_time_ps": 2_000_000,
-        "experiment": {
-            "fabric": { "topology": { "kind": "single", "nics": 2 }, "routing": "direct" },
-            "qos": { "scheduler": { "kind": "sbt", "weights": [20, 20] } },
-        },
+        "experiment": { "fabric": { "topology": { "kind": "single", "nics": 2 }, "routing": "direct" } },
         "jobs": [
             { "name": "a", "ranks": 2, "slowdown": 1.5, "execution_time_ps": 2_000_000, "time_split": {
                 "computing_ps": 1, "partners_ps": 2, "latency_and_serialisation_ps": 3, "queueing_ps": 4,
@@ -97,8 +94,6 @@ fn the_page_is_whole_and_loads_nothing() {
     assert!(page.contains("<title>a &amp; &lt;b&gt; &quot;c&quot;</title>"));
     assert!(!page.contains("b</script>"));
     assert!(page.contains("flitwise run x.toml --out there"));
-    // As the summary calls it.
-    assert!(page.contains("single, 2 NICs, direct, rr"));
     for head in [
         "Slowdown",
         "Messages between ranks",

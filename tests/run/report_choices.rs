@@ -220,3 +220,18 @@ fn texts_fit_any_job_and_name_no_page_of_the_book() {
     );
     assert!(captions.len() > 5, "{captions:?}");
 }
+
+/// Round robin is kept as SBT with equal weights.
+#[test]
+fn the_page_names_schedulers_as_the_summary_does() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut result = result();
+    let weights = |weights: [u32; 2]| json!({ "kind": "sbt", "weights": weights });
+    for (scheduler, name) in [(weights([20, 20]), "rr"), (weights([20, 40]), "sbt")] {
+        result["experiment"]["qos"] = json!({ "scheduler": scheduler });
+        write_run(dir.path(), &result);
+        let page = page(&sources_of(&[dir.path().to_owned()]), None).unwrap();
+        let expected = format!("single, 2 NICs, direct, {name}<");
+        assert!(page.contains(&expected), "{name}");
+    }
+}
