@@ -283,7 +283,8 @@ fn noisy(schedule: &str, jobs: &[&str], sets: &[&str]) -> Vec<Value> {
     let job = |more| format!("[[job]]\ntrace = \"noisy.goal\"\ncompute_noise = 0.5\n{more}\n");
     let text = FABRIC.to_owned() + &jobs.iter().map(job).collect::<String>();
     let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
-    let plan = resolve_text("test.toml", &text, dir.path(), &sets).unwrap();
+    let mut plan = resolve_text("test.toml", &text, dir.path(), &sets).unwrap();
+    plan.split = true;
     let result = result_json(&plan, &run(&plan, 1));
     result["jobs"].as_array().unwrap().clone()
 }
