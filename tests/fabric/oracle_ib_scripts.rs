@@ -181,6 +181,41 @@ fn input_accepts_the_first_output_after_its_pointer() {
     assert_eq!(ticks(&run, port(0, 2)), [9, 18]);
 }
 
+/// The order in which packets to NIC 3 leave its port, where four long packets from `long`, a (NIC, SL), meet short ones from NIC 2.
+fn long_among_short(spec: &FabricSpec, long: (u32, u8)) -> Vec<u64> {
+    let short = (0..32).map(|_| (0, message(0, 2, 3, 0, 64)));
+    let long = [(0, message(1, long.0, 3, long.1, 4 * 256))];
+    tokens(&run_lines(spec, short.chain(long)), port(0, 3))
+}
+
+#[test]
+fn short_packets_take_no_turn_of_long_ones() {
+    let in_turn = |order: Vec<u64>| {
+        let mut places = (0..).zip(&order).filter(|(_, token)| **token == 1);
+        let last: usize = places.nth(3).unwrap().0;
+        assert!(last < 12, "{order:?}");
+    };
+    // The crossbar is faster than the link: the output buffer fills.
+    let mut spec = single();
+    voq_of(&mut spec).crossbar_speedup = 2;
+    in_turn(long_among_short(&spec, (1, 0)));
+    in_turn(long_among_short(&spec, (1, 1)));
+    // The high table waits for room, too.
+    voq_of(&mut spec).vlarb = tables(&[(1, 1)], &[(0, 255)], 255);
+    in_turn(long_among_short(&spec, (1, 1)));
+    // The NIC takes a flit in four ticks: credits are short.
+    let mut spec = single();
+    voq_of(&mut spec).buffers.nic_sink = static_pool(2, 4);
+    voq_of(&mut spec).hca.sink_rate = Some(ratio(1, 4));
+    in_turn(long_among_short(&spec, (1, 0)));
+    // Both are in one NIC, with one packet before its link.
+    let mut spec = single();
+    voq_of(&mut spec).buffers.nic_queue = 4;
+    voq_of(&mut spec).hca.send_rate = Some(ratio(1, 1));
+    voq_of(&mut spec).links.nic = ratio(1, 4);
+    in_turn(long_among_short(&spec, (2, 1)));
+}
+
 #[test]
 fn sender_waits_for_credits() {
     let mut spec = single();
