@@ -48,6 +48,7 @@ pub use nic_rate::gbit_per_s;
 pub use origin::{AnalysisInput, analysis_toml, experiment_toml, origin_files, relative_input};
 pub use run_warnings::{RunWarning, Subject, run_warnings};
 pub use series::SeriesFiles;
+#[cfg(feature = "report")]
 pub(crate) use simulated::scheduler_name;
 pub(crate) use split::time_split_of_all;
 pub use split::{TimeSplit, time_split};
