@@ -105,7 +105,7 @@ pub enum SwitchParameters {
 }
 
 impl SwitchParameters {
-    /// Leaves no speed that is higher than those of all links of `topology`: a single switch has no links to others.
+    /// Leaves no speed above the fastest that a link of `topology` has: a single switch has no links to others.
     fn lower_unused(&mut self, topology: &Topology) {
         match self {
             Self::Hierarchical(_) => {}

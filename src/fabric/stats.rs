@@ -149,7 +149,7 @@ pub struct SlStats {
 }
 
 impl SlStats {
-    /// What was delivered to NICs.
+    /// Deliveries to NICs.
     #[must_use]
     pub fn to_nics(&self) -> Carried {
         Carried {

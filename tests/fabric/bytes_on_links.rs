@@ -150,7 +150,7 @@ fn speeds_that_take_no_whole_picoseconds_are_rates_like_others() {
         ("{ link_rate = \"56Gb/s\" }", 8000, 7),
         ("{ preset = \"ib-fdr\" }", 3520, 3),
         (
-            "{ preset = \"ib-qdr\", link_speed = \"56Gb/s\", host_link_speed = \"QDR\" }",
+            "{ preset = \"ib-qdr\", link_speed = \"QDR\", host_link_speed = \"56Gb/s\" }",
             8000,
             7,
         ),
