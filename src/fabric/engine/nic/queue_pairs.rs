@@ -3,7 +3,7 @@
 //!
 //! This module keeps the queue pairs that have a packet in the order in which the NIC scans them,
 //! in one or more groups: by VL in a `voq` fabric. The fabric keeps the NIC's pointers, and
-//! decides whether a queue pair is eligible.
+//! decides which queue pair is next.
 
 use super::messages::{MessageQueue, Messages};
 use super::waiting::{Place, Waiting, WaitingPair};

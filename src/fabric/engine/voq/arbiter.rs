@@ -2,7 +2,7 @@
 //! (`docs/model/infiniband.md` §6).
 //!
 //! A switch output asks its arbiter in phase 5, a NIC's send engine in phase 7 (b): which VL is
-//! next among those that have an eligible packet. [`Arbiters::pick`] changes nothing. The state
+//! next among those whose packet in turn has credits. [`Arbiters::pick`] changes nothing. The state
 //! moves with [`Arbiters::advance`], once the picked packet has been accepted or fetched.
 //! The arbiter does not choose among the in-ports or the queue pairs of a VL.
 

@@ -85,8 +85,8 @@ impl<V: Variant> Fabric<V> {
         port.room
     }
 
-    /// `output` grants to one in-port, if it is idle and some VoQ is eligible. Else it is woken
-    /// when that may have changed.
+    /// `output` grants the request that is picked, if it is idle and has room for the packet. Else it is woken when that
+    /// may have changed.
     #[inline(always)]
     fn grant_from(&mut self, output: OutputId, shortcut: Shortcut) {
         let now = self.kernel.now;
@@ -122,6 +122,8 @@ impl<V: Variant> Fabric<V> {
                 }
                 return self.grant_to(output, in_port, pick);
             };
+            let (vls, observers) = (requests.candidates, &mut self.kernel.observers);
+            observers.blocked(now, output, vls, Obstacle::Buffer);
             requests.retry_at = requests.retry_at.min(room_at);
             self.watch_turn_for_room(output, waiting_vls, (pick.vl, in_port));
         }
@@ -259,11 +261,9 @@ impl<V: Variant> Fabric<V> {
         }
         let needs = self.credits_in_turn(output, vl, in_port);
         (room < needs).then(|| {
-            let (now, observers) = (self.kernel.now, &mut self.kernel.observers);
-            observers.blocked(now, output, 1 << vl, Obstacle::Buffer);
             let returns = &self.buffer_returns[output];
             let due = returns.tick_of(&self.drain, 0, u32::from(needs - room));
-            due.unwrap_or(now + 1)
+            due.unwrap_or(self.kernel.now + 1)
         })
     }
 

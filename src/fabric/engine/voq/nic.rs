@@ -156,7 +156,7 @@ impl<V: Variant> Fabric<V> {
         retry_at
     }
 
-    /// The send engine fetches a packet, if it is free and some queue pair is eligible.
+    /// The send engine fetches a packet, if it is free and the packet that is picked has room.
     fn fetch(&mut self, nic: NicId, output: OutputId) -> Retry {
         let now = self.kernel.now;
         let state = &self.nics.state[nic];
@@ -225,18 +225,18 @@ impl<V: Variant> Fabric<V> {
         let Some(sole) = self.nics.queue_pairs.waiting(nic, vl as usize).only() else {
             return false;
         };
-        let is_eligible = port.room >= self.largest
+        let may_go = port.room >= self.largest
             && self.links.vl(output, vl as u8).credits >= self.largest
             && self.congestion.is_none()
             && !has_flows;
-        if is_eligible {
+        if may_go {
             let (since, now) = (port.end_credit_wait(), self.kernel.now);
             self.kernel
                 .credit_wait_ended(&mut port.sent, output, since, now);
             let pick = self.nics.arbiters.pick(nic.index(), waiting_vls);
             self.fetch_from_pair(nic, output, pick, sole);
         }
-        is_eligible
+        may_go
     }
 
     /// Returns when the send engine of `nic` tries again after it has fetched a packet.

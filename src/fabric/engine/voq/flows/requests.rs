@@ -1,5 +1,5 @@
 //! Which head of a VoQ requests its output, where any of them may (`docs/model/infiniband.md` §15), and which queue
-//! pair of a NIC is eligible.
+//! pair of a NIC is in turn.
 
 use super::Flow;
 use crate::engine::ids::{InputId, OutputId};
