@@ -225,7 +225,13 @@ proptest! {
 #[test]
 fn every_kind_of_wait_occurs() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("configs/ib-hpl-16-hotspot.toml");
-    let sets = ["congestion_control.kind=ib", "job.0.compute_scale=0.0001"].map(String::from);
+    // At this threshold the job's own flows are marked, too.
+    let sets = [
+        "congestion_control.kind=ib",
+        "congestion_control.Threshold=15",
+        "job.0.compute_scale=0.0001",
+    ];
+    let sets = sets.map(String::from);
     let mut plan = load(&file, &sets).unwrap();
     plan.explain = true;
     let result = run(&plan);

@@ -136,17 +136,16 @@ impl<V: Variant> Fabric<V> {
     /// The output begins or ends to wait for credits. What it finds in an iteration after the first counts from the next tick on.
     #[inline(always)]
     fn count_credit_wait(&mut self, output: OutputId, requests: &mut Requests, shortcut: Shortcut) {
-        let now = self.kernel.now;
+        let from = self.kernel.now + Tick::from(shortcut == Shortcut::Forbidden);
         let port = &mut self.outputs[output];
         if requests.any_credits {
             // Then another request is in turn, perhaps one without credits.
             requests.retry_at = requests.retry_at.min(requests.idle_at);
             let since = port.end_credit_wait();
-            let end = now + Tick::from(shortcut == Shortcut::Forbidden);
             self.kernel
-                .credit_wait_ended(&mut port.sent, output, since, end);
+                .credit_wait_ended(&mut port.sent, output, since, from);
         } else {
-            port.begin_credit_wait(now);
+            port.begin_credit_wait(from);
             requests.retry_at = requests.retry_at.min(requests.credits_at);
         }
     }

@@ -86,7 +86,8 @@ impl<V: Variant> Fabric<V> {
             return None;
         }
         let first = self.switches.inputs[input].first_queue as usize;
-        let queues = first..first + self.radix as usize * self.vls;
+        let all = first..self.switches.queues.len();
+        let queues = all.take_while(|&queue| self.switches.input_of(queue) == input);
         let has_head = |&queue: &usize| self.switches.queues[queue].fifo.head != PacketId::NONE;
         Some(queues.filter(has_head).collect())
     }

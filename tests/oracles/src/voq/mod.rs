@@ -12,6 +12,7 @@ mod link;
 mod packet;
 mod port_vls;
 mod rates;
+mod requests;
 mod server;
 mod switch;
 mod vlarb;

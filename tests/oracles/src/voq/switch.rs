@@ -8,6 +8,7 @@ use super::link::Link;
 use super::packet::{Flit, Packet, PacketId};
 use super::port_vls::size;
 use super::rates::link_rate;
+use super::requests::Turn;
 use super::vlarb::{Arbiter, Pick};
 use crate::congestion::PortVl;
 use crate::delay_line::DelayLine;
@@ -19,7 +20,7 @@ use flitwise_base::units::Ratio;
 use flitwise_fabric::spec::congestion::Marker;
 use flitwise_fabric::spec::voq::{AllocationRule, InputQueues};
 use flitwise_fabric::spec::{FabricSpec, Tick, Voq};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 #[derive(Debug, Clone)]
 pub(super) struct Output {
@@ -53,14 +54,6 @@ pub struct Grant {
     input: usize,
     packet: PacketId,
     pick: Pick,
-}
-
-/// The requests of a VL of an output.
-struct Turn {
-    /// The in-port and the packet in turn.
-    next: Option<(usize, PacketId)>,
-    /// A head has credits, of those up to there.
-    any_credits: bool,
 }
 
 /// One switch.
@@ -210,53 +203,6 @@ impl<'s> Switch<'s> {
             let link = self.outputs[packets[id].output].link?;
             Some((id, link))
         })
-    }
-
-    /// The packets that request `output`, by in-port and VL. `busy`: the in-ports in which a packet waits.
-    fn heads(&self, output: usize, busy: &[usize]) -> BTreeMap<(usize, usize), Vec<PacketId>> {
-        busy.iter()
-            .flat_map(|&input| (0..self.vls).map(move |vl| (input, vl)))
-            .map(|(input, vl)| {
-                (
-                    (input, vl),
-                    self.inputs[input].heads(output * self.vls + vl),
-                )
-            })
-            .filter(|(_, heads)| !heads.is_empty())
-            .collect()
-    }
-
-    /// The request in turn on a VL of an output: of the in-ports from `first` on, once around, whose heads are `heads`.
-    fn turn<'h>(
-        &self,
-        now: Tick,
-        first: usize,
-        heads: impl Fn(usize) -> Option<&'h Vec<PacketId>>,
-        has_credits: impl Fn(PacketId) -> bool,
-    ) -> Turn {
-        let radix = self.inputs.len();
-        let mut any_credits = false;
-        for input in (0..radix).map(|step| (first + step) % radix) {
-            let Some(heads) = heads(input) else { continue };
-            let with_credits = heads.iter().copied().find(|&id| has_credits(id));
-            any_credits |= with_credits.is_some();
-            let request = match self.voq.input_queues {
-                InputQueues::VirtualOutput | InputQueues::Fifo => heads.first().copied(),
-                InputQueues::PerFlow | InputQueues::Isolating => with_credits,
-            };
-            if let Some(id) = request
-                && self.inputs[input].read.is_idle(now, self.voq)
-            {
-                return Turn {
-                    next: Some((input, id)),
-                    any_credits,
-                };
-            }
-        }
-        Turn {
-            next: None,
-            any_credits,
-        }
     }
 
     /// Phase 5: the grants of the outputs in an iteration.

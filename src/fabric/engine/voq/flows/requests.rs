@@ -19,7 +19,7 @@ use crate::spec::Tick;
 struct Heads {
     /// The one that requests the output, and the one before it in the VoQ.
     request: Option<(PacketId, PacketId)>,
-    /// First tick in which one has credits, as far as known.
+    /// First tick in which one of those before it, or of all, has credits, as far as known.
     credits_at: Tick,
 }
 
@@ -40,7 +40,6 @@ impl<V: Variant> Fabric<V> {
             let credits = self.credits_of(output, flow, needs);
             if credits >= needs {
                 heads.request = Some((id, before));
-                heads.credits_at = 0;
                 return heads;
             }
             let due = self.credits_of_due(output, flow, u32::from(needs - credits));
@@ -74,6 +73,8 @@ impl<V: Variant> Fabric<V> {
             let has_credits = heads.request.is_some();
             requests.any_credits |= has_credits;
             if free_at <= start && has_credits {
+                // Without room, another head of this VoQ may be first then.
+                requests.retry_at = requests.retry_at.min(heads.credits_at);
                 return (in_port, true);
             }
             let obstacle = if free_at > start {
@@ -83,11 +84,12 @@ impl<V: Variant> Fabric<V> {
             };
             let observers = &mut self.kernel.observers;
             observers.blocked(now, output, 1 << vl, obstacle);
+            let mut may_go_at = free_at.saturating_sub(self.stages.allocation);
             if !has_credits {
                 requests.credits_at = requests.credits_at.min(heads.credits_at);
+                may_go_at = may_go_at.max(heads.credits_at);
             }
-            let idle_at = free_at.saturating_sub(self.stages.allocation);
-            requests.retry_at = requests.retry_at.min(idle_at.max(heads.credits_at));
+            requests.retry_at = requests.retry_at.min(may_go_at);
         }
         (InPort::NONE, false)
     }
