@@ -337,7 +337,7 @@ impl<V: Variant> Fabric<V> {
 
     /// `input` has accepted a grant: the outputs where it was in turn look again.
     #[inline(always)]
-    pub(super) fn is_busy(&mut self, input: InputId, look: impl Fn(&mut Self, OutputId)) {
+    pub(super) fn pass_turns(&mut self, input: InputId, look: impl Fn(&mut Self, OutputId)) {
         let state = &mut self.switches.inputs[input];
         if state.watched_by.is_empty() {
             return;
@@ -447,7 +447,7 @@ impl<V: Variant> Fabric<V> {
                 self.wake_output(output, now + 1);
             }
             self.start_crossing(input, accepted.output(first_output));
-            self.is_busy(input, Self::look_later);
+            self.pass_turns(input, Self::look_later);
         }
         self.work.granted_inputs.clear();
     }

@@ -69,9 +69,9 @@ impl<V: Variant> Fabric<V> {
             let of_output = self.links.vl(output, vl).pointer;
             self.start_crossing(input, output);
             if iteration.is_last {
-                self.is_busy(input, Self::look_later);
+                self.pass_turns(input, Self::look_later);
             } else {
-                self.is_busy(input, |fabric, output| {
+                self.pass_turns(input, |fabric, output| {
                     fabric.work.dirty_outputs.push(output);
                 });
             }
