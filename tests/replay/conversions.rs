@@ -362,7 +362,12 @@ fn chain(pieces: &[[u8; 6]]) -> String {
             }
         }
     }
-    let mut text = format!("num_ranks {RANKS}\n");
+    goal_text(&ranks)
+}
+
+/// A GOAL schedule: of each rank its operations, their number, and what they require.
+pub(crate) fn goal_text<N>(ranks: &[(String, N, String)]) -> String {
+    let mut text = format!("num_ranks {}\n", ranks.len());
     for (rank, (ops, _, edges)) in ranks.iter().enumerate() {
         write!(text, "rank {rank} {{\n{ops}{edges}}}\n").unwrap();
     }

@@ -1,6 +1,6 @@
 //! Conversions put the operations of a rank into an order in which the trace takes as long on an ideal network.
 
-use crate::conversions::{FORMS, RANKS, SMALL, converted, reading, shipped};
+use crate::conversions::{FORMS, RANKS, SMALL, converted, goal_text, reading, shipped};
 use crate::naive::Case;
 use crate::naive::fabric::{play_on, replay_of};
 use flitwise::convert::{Form, Written};
@@ -137,11 +137,7 @@ fn graph(pieces: &[[u8; 6]], cpus: u8) -> String {
             *number += 1;
         }
     }
-    let mut text = format!("num_ranks {RANKS}\n");
-    for (rank, (ops, _, edges)) in ranks.iter().enumerate() {
-        write!(text, "rank {rank} {{\n{ops}{edges}}}\n").unwrap();
-    }
-    text
+    goal_text(&ranks)
 }
 
 proptest! {

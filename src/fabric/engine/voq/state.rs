@@ -97,6 +97,9 @@ pub(super) struct Input<V: Variant> {
     pub fifos: VlFifos,
 }
 
+// One cache line, with the largest sets of ports, too.
+const _: () = assert!(size_of::<Input<crate::engine::variant::Any>>() == 64);
+
 impl<V: Variant> Input<V> {
     /// Number of its VoQ to `out_port` on `vl`, of `vls` VLs.
     #[inline]
