@@ -1,11 +1,13 @@
 //! Timed scripts for the allocators of the oracle, computed by hand from `docs/model/fabric.md` §6.
 
+use crate::common::infiniband::control;
 use crate::common::script::{Cue, Script, message};
-use crate::common::specs::hierarchical_of;
+use crate::common::specs::{even_pool, hierarchical_of};
 use crate::oracle_scripts::{VO, port, run_at_once, single, ticks, way};
 use flitwise::fabric::spec::FabricSpec;
+use flitwise::fabric::spec::congestion::SourceControl;
 use flitwise::fabric::spec::hierarchical::{AllocationRule, Allocator, VirtualAllocation};
-use flitwise_oracles::hierarchical::{self as oracle, OracleRun};
+use flitwise_oracles::hierarchical::{self as oracle, End, OracleRun};
 
 #[test]
 fn allocation_overlaps_the_crossing_before_it() {
@@ -127,4 +129,62 @@ fn serial_sources_wait_for_their_tails() {
         assert_eq!(ticks(&run, port(0, 2)), [150, 165]);
         assert_eq!(ticks(&run, port(0, 3)), [second]);
     }
+}
+
+const BE: u8 = 3;
+const BK: u8 = 4;
+
+/// Buffers hold 16 credits per VL, a packet of 1,024 B. Four of them from `long`, a (source, destination, SL), meet
+/// packets of 64 B from `short`. How many packets leave `from` up to the last long one.
+fn packets_up_to_the_last_long_one(
+    spec: &FabricSpec,
+    long: (u32, u32, u8),
+    short: (u32, u32, u8),
+    from: End,
+) -> usize {
+    let mut spec = spec.clone();
+    let pool = even_pool(8, 128, 16, 16);
+    let buffers = &mut hierarchical_of(&mut spec).buffers;
+    (buffers.output, buffers.central, buffers.nic_queue) = (pool.clone(), pool.clone(), pool);
+    let sent = |token, (src, dst, sl), bytes| message(token, src, dst, sl, bytes);
+    let short = (0..64).map(|_| sent(0, short, 64));
+    let run = run_at_once(&spec, short.chain([sent(1, long, 4 * 1024)]));
+    let leaving = run.sent.iter().filter(|packet| packet.from == from);
+    let last = leaving
+        .enumerate()
+        .filter(|(_, d)| d.token == Some(1))
+        .last();
+    last.expect("it was sent").0 + 1
+}
+
+/// Whoever wins a turn, long and short packets alternate; up to 16 short ones are in each buffer before.
+#[test]
+fn short_packets_do_not_pass_long_ones_again_and_again() {
+    let mut specs = vec![single(8), in_rounds(single(8), 1), in_rounds(single(8), 2)];
+    for rule in [AllocationRule::Pipelined, AllocationRule::Serial] {
+        let mut spec = single(8);
+        hierarchical_of(&mut spec).allocator.rule = rule;
+        hierarchical_of(&mut spec).virtual_allocation = VirtualAllocation::Blind;
+        specs.push(spec);
+    }
+    for spec in specs {
+        let last = |long, short, from| packets_up_to_the_last_long_one(&spec, long, short, from);
+        // In one MPort; from an MPort and a central buffer; through one central buffer.
+        let counts = [
+            last((1, 3, BK), (2, 3, BK), port(0, 3)),
+            last((5, 4, BK), (0, 4, BK), port(0, 4)),
+            last((0, 4, BK), (5, 4, BK), port(0, 4)),
+            last((0, 4, BK), (1, 4, BK), port(0, 4)),
+            // Two service levels share a VL.
+            last((1, 2, BK), (1, 2, BE), End::Nic(1)),
+        ];
+        assert!(counts.into_iter().all(|count| count < 44), "{counts:?}");
+    }
+    // Two queue pairs.
+    let mut spec = single(8);
+    let mut congestion = control(0, 0, 100);
+    congestion.source = SourceControl::None;
+    spec.congestion_control = Some(Box::new(congestion));
+    let count = packets_up_to_the_last_long_one(&spec, (1, 2, BK), (1, 0, BK), End::Nic(1));
+    assert!(count < 44, "{count}");
 }

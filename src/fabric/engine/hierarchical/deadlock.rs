@@ -1,8 +1,8 @@
 //! Deadlock: finds head packets that wait for each other in a cycle. It runs between ticks,
 //! when nothing has moved for a while, and changes nothing.
 //!
-//! A head packet is *live* if it has quota in its next buffer. It is also live if one of
-//! the FIFOs there that hold the missing credits has a pending credit return, is still
+//! A head packet is *live* if it has quota in its next buffer and yields to no other. It is also live if it yields
+//! to a live head, or if one of the FIFOs there that hold the missing credits has a pending credit return, is still
 //! being filled, or has a live head. Where a buffer has picked another queue and requests
 //! nothing else, a head is live if that queue has a live head. Packets that are not live can
 //! never move. The search
@@ -57,7 +57,7 @@ impl<V: Variant> Fabric<V> {
     }
 
     /// Head of a FIFO, or [`PacketId::NONE`].
-    fn head(&self, (buffer, queue): Queue) -> PacketId {
+    pub(super) fn head(&self, (buffer, queue): Queue) -> PacketId {
         match buffer {
             Buffer::Input(input) => {
                 let heads = &self.switches.inputs[input].heads;
@@ -75,8 +75,24 @@ impl<V: Variant> Fabric<V> {
         }
     }
 
-    /// FIFOs that hold the credits which the head of `node` waits for. `None` if it does not
-    /// wait, or if one of these FIFOs is sure to return credits.
+    /// The FIFO that packet `id`, the head of `node`, goes to next. Its output must not lead to a NIC.
+    pub(super) fn next_of(&self, node: Queue, id: PacketId) -> Queue {
+        let packet = &self.kernel.packets[id];
+        let (output, vl) = (packet.output, packet.vl.into());
+        match node.0 {
+            Buffer::Output(output) => (Buffer::Input(self.senders[output].to.input()), vl),
+            Buffer::Input(input) if input.mport() != output.mport() => {
+                let links = &self.switches.central_links;
+                let central = links.between::<V>(input, output, || id);
+                let queue = self.switches.central_queue(output, packet.vl);
+                (Buffer::Central(central), queue)
+            }
+            Buffer::Input(_) | Buffer::Central(_) => (Buffer::Output(output), vl),
+        }
+    }
+
+    /// FIFOs that hold the credits which the head of `node` waits for, or the one with the head to which it yields.
+    /// `None` if it does not wait, or if one of these FIFOs is sure to return credits.
     fn waits_for(&mut self, node: Queue) -> Option<Vec<Queue>> {
         let blocking = match node.0 {
             Buffer::Input(input) => self.switches.blocking_vl::<V>(input),
@@ -86,26 +102,14 @@ impl<V: Variant> Fabric<V> {
         if let Some(queue) = blocking.filter(|&queue| queue != node.1) {
             return Some(vec![(node.0, queue)]);
         }
-        let packet = self.kernel.packets[self.head(node)];
-        let (output, vl) = (packet.output, usize::from(packet.vl));
-        let (next, queue) = match node.0 {
-            Buffer::Output(output) => {
-                let link = &self.senders[output];
-                if link.to.is_nic() {
-                    return None;
-                }
-                (Buffer::Input(link.to.input()), vl)
-            }
-            Buffer::Input(input) if input.mport() != output.mport() => {
-                let queue = self.switches.central_queue(output, packet.vl);
-                let central = self
-                    .switches
-                    .central_links
-                    .between::<V>(input, output, || self.head(node));
-                (Buffer::Central(central), queue)
-            }
-            Buffer::Input(_) | Buffer::Central(_) => (Buffer::Output(output), vl),
-        };
+        if let Buffer::Output(output) = node.0
+            && self.senders[output].to.is_nic()
+        {
+            return None;
+        }
+        let id = self.head(node);
+        let (next, queue) = self.next_of(node, id);
+        let packet = self.kernel.packets[id];
         let (credits, now) = (packet.credits.into(), self.kernel.now);
         let holders = match next {
             Buffer::Input(input) => {
@@ -121,9 +125,12 @@ impl<V: Variant> Fabric<V> {
                 ledgers.holders(output.index(), queue, credits, now)
             }
         };
+        if holders.is_empty() {
+            return self.ahead_of((next, queue), id).map(|ahead| vec![ahead]);
+        }
         // A FIFO that holds credits without a head is being filled: its header has yet to become ready. It is not among
         // the FIFOs that wait, and so it is live.
-        if holders.is_empty() || holders.iter().any(|&q| self.returns_credits((next, q))) {
+        if holders.iter().any(|&q| self.returns_credits((next, q))) {
             return None;
         }
         Some(holders.into_iter().map(|q| (next, q)).collect())

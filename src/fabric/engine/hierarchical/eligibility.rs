@@ -1,5 +1,6 @@
 //! Phase 5: whether the head of a queue can be granted its target now, and if not, when it
-//! may be. Picking a queue is in [`allocate`](super::allocate) and [`blind`](super::blind).
+//! may be. Picking a queue is in [`allocate`](super::allocate) and [`blind`](super::blind), which heads yield to
+//! others in [`yielding`](super::yielding).
 
 use super::Fabric;
 use super::buffers::Buffers;
@@ -20,17 +21,14 @@ pub(super) enum Eligibility {
 }
 
 impl Eligibility {
-    /// The eligibility of a packet of `credits` for a queue of a buffer whose port is idle from `idle_at` on.
+    /// The eligibility of a packet of `credits` for a queue of a buffer whose port is idle.
     #[inline(always)]
-    fn of<const HEADS: usize, const USED: usize>(
+    fn by_quota<const HEADS: usize, const USED: usize>(
         buffers: &mut Buffers<HEADS, USED>,
         (buffer, queue): (usize, usize),
         credits: u32,
-        (idle_at, now): (Tick, Tick),
+        now: Tick,
     ) -> Self {
-        if idle_at > now {
-            return Self::NotBefore(idle_at);
-        }
         if buffers.credits.has_quota(buffer, queue, credits, now) {
             return Self::Eligible;
         }
@@ -50,6 +48,16 @@ impl Eligibility {
     }
 }
 
+/// The head of a queue of a source.
+#[derive(Clone, Copy)]
+pub(super) struct Head {
+    pub id: PacketId,
+    /// Position of its source among the sources of its target.
+    pub position: u32,
+    /// The queue of its target.
+    pub queue: usize,
+}
+
 impl<V: Variant> Fabric<V> {
     /// Checks the head of `vl` of an input buffer. Returns its output as well.
     #[inline(always)]
@@ -60,20 +68,23 @@ impl<V: Variant> Fabric<V> {
             .input_fifos
             .head(heads, port.index(), vl as usize);
         let packet = &self.kernel.packets[id];
-        let (output, position) = (packet.output, port.position());
-        let credits = u32::from(packet.credits);
-        let next_vl = usize::from(packet.vl);
+        let (output, next_vl, position) = (packet.output, packet.vl, port.position());
+        let head = |queue| Head {
+            id,
+            position,
+            queue,
+        };
         let eligibility = if port.mport() == output.mport() {
-            self.check_output(output, next_vl, credits, position)
+            self.check_output(output, head(next_vl.into()))
         } else {
             let central = self
                 .switches
                 .central_links
                 .between::<V>(port, output, || id);
-            let queue = self.switches.central_queue(output, packet.vl);
-            let found = self.check_central(central, queue, credits, position);
+            let queue = self.switches.central_queue(output, next_vl);
+            let found = self.check_central(central, head(queue));
             let idle_at = self.switches.centrals[central].port_free_at;
-            self.report(&found, output, next_vl, idle_at);
+            self.report(&found, output, next_vl.into(), idle_at);
             found
         };
         (eligibility, output)
@@ -93,36 +104,42 @@ impl<V: Variant> Fabric<V> {
             .fifos
             .head(&[], at, queue as usize);
         let packet = &self.kernel.packets[id];
-        let (output, vl) = (packet.output, packet.vl.into());
-        let credits = u32::from(packet.credits);
-        let position = u32::from(self.switches.centrals[central].position);
-        (self.check_output(output, vl, credits, position), id)
+        let head = Head {
+            id,
+            position: self.switches.centrals[central].position.into(),
+            queue: packet.vl.into(),
+        };
+        (self.check_output(packet.output, head), id)
     }
 
-    /// Whether an output buffer can take a packet of `credits` on `vl` now. If not even a
-    /// later tick is known, registers the source at `position` to be woken.
+    /// Whether an output buffer can take `head` now. If not even a later tick is known, registers the source to be
+    /// woken.
     #[inline]
-    fn check_output(
-        &mut self,
-        output: OutputId,
-        vl: usize,
-        credits: u32,
-        position: u32,
-    ) -> Eligibility {
-        let to = &mut self.switches.outputs[output];
-        let overlap = self.timing.stages.allocation;
-        let ticks = (to.port_free_at.saturating_sub(overlap), self.kernel.now);
-        let found = Eligibility::of(
-            &mut self.switches.output_buffers,
-            (output.index(), vl),
-            credits,
-            ticks,
-        );
-        if let Eligibility::Waiting = found {
-            to.sources_waiting |= 1 << position;
+    fn check_output(&mut self, output: OutputId, head: Head) -> Eligibility {
+        let now = self.kernel.now;
+        let to = &self.switches.outputs[output];
+        let (port_free_at, longest) = (to.port_free_at, to.longest);
+        let idle_at = port_free_at.saturating_sub(self.timing.stages.allocation);
+        if idle_at > now {
+            let found = Eligibility::NotBefore(idle_at);
+            self.report(&found, output, head.queue, port_free_at);
+            return found;
         }
-        let idle_at = to.port_free_at;
-        self.report(&found, output, vl, idle_at);
+        let credits = self.kernel.packets[head.id].credits;
+        let at = (output.index(), head.queue);
+        let buffers = &mut self.switches.output_buffers;
+        let mut found = Eligibility::by_quota(buffers, at, credits.into(), now);
+        match found {
+            Eligibility::Eligible if credits >= longest => return found,
+            Eligibility::Eligible if !self.yields_at_output(output, head) => return found,
+            Eligibility::Eligible => found = Eligibility::Waiting,
+            Eligibility::Waiting => {
+                self.switches.outputs[output].sources_waiting |= 1 << head.position;
+            }
+            Eligibility::NotBefore(_) => {}
+        }
+        self.pass_over_at_output(output, head);
+        self.report(&found, output, head.queue, port_free_at);
         found
     }
 
@@ -143,23 +160,32 @@ impl<V: Variant> Fabric<V> {
         }
     }
 
-    /// Checks queue `queue` of a central buffer.
+    /// As [`check_output`](Self::check_output), for a central buffer.
     #[inline]
-    fn check_central(
-        &mut self,
-        central: CentralId,
-        queue: usize,
-        credits: u32,
-        position: u32,
-    ) -> Eligibility {
-        let to = &mut self.switches.centrals[central];
-        let overlap = self.timing.stages.allocation;
-        let ticks = (to.port_free_at.saturating_sub(overlap), self.kernel.now);
-        let at = (central.index(), queue);
-        let found = Eligibility::of(&mut self.switches.central_buffers, at, credits, ticks);
-        if let Eligibility::Waiting = found {
-            to.inputs_waiting |= 1 << position;
+    fn check_central(&mut self, central: CentralId, head: Head) -> Eligibility {
+        let now = self.kernel.now;
+        let to = &self.switches.centrals[central];
+        let longest = to.longest;
+        let idle_at = to
+            .port_free_at
+            .saturating_sub(self.timing.stages.allocation);
+        if idle_at > now {
+            return Eligibility::NotBefore(idle_at);
         }
+        let credits = self.kernel.packets[head.id].credits;
+        let at = (central.index(), head.queue);
+        let buffers = &mut self.switches.central_buffers;
+        let mut found = Eligibility::by_quota(buffers, at, credits.into(), now);
+        match found {
+            Eligibility::Eligible if credits >= longest => return found,
+            Eligibility::Eligible if !self.yields_at_central(central, head) => return found,
+            Eligibility::Eligible => found = Eligibility::Waiting,
+            Eligibility::Waiting => {
+                self.switches.centrals[central].inputs_waiting |= 1 << head.position;
+            }
+            Eligibility::NotBefore(_) => {}
+        }
+        self.pass_over_at_central(central, head);
         found
     }
 }

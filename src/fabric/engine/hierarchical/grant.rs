@@ -1,6 +1,7 @@
 //! Phase 6: switch allocation (`docs/model/fabric.md` §6). A requested target grants one source, and the packet starts to
 //! cross. Requests are in [`allocate`](super::allocate).
 
+use super::yielding::NEVER;
 use super::{Event, Fabric};
 use crate::engine::bits::first_from;
 use crate::engine::congestion::{MarkerQueue, PacketLength};
@@ -25,7 +26,11 @@ impl<V: Variant> Fabric<V> {
         } else {
             self.leave_central(first_central.plus(winner - 4))
         };
-        self.switches.outputs[output].port_free_at = free_at;
+        let to = &mut self.switches.outputs[output];
+        to.port_free_at = free_at;
+        if to.holds_back {
+            self.wake_yielding_at_output(output, free_at);
+        }
         let packet = &mut self.kernel.packets[id];
         let credits = u32::from(packet.credits);
         self.switches
@@ -85,7 +90,11 @@ impl<V: Variant> Fabric<V> {
         let winner = first_from(requests.into(), to.next_source);
         to.next_source = winner as u8 + 1;
         let (id, free_at) = self.leave_input(central.mport().input(winner));
-        self.switches.centrals[central].port_free_at = free_at;
+        let to = &mut self.switches.centrals[central];
+        to.port_free_at = free_at;
+        if to.yielding != 0 {
+            self.wake_yielding_at_central(central, free_at);
+        }
         let packet = &self.kernel.packets[id];
         let queue = self.switches.central_queue(packet.output, packet.vl);
         self.switches
@@ -140,6 +149,7 @@ impl<V: Variant> Fabric<V> {
         let id = switches.input_fifos.head(&input.heads, at, vl);
         let packet = &mut self.kernel.packets[id];
         packet.crossing = start;
+        packet.ready = NEVER;
         let credit_return = self.links.drain_rate().credit_return(
             vl as u32,
             (packet.flits, packet.credits.into()),
@@ -154,7 +164,9 @@ impl<V: Variant> Fabric<V> {
         switches.rounds.picks.granted_input::<V>(port);
         let (output, flits, next) = (packet.output, packet.flits, packet.next);
         let granted_before = &mut switches.granted_at[at * self.vls + vl];
-        let waited = self.kernel.now - packet.ready.max(*granted_before);
+        let stages = &self.timing.stages;
+        let routed = packet.arrival + stages.input_store + stages.routing;
+        let waited = self.kernel.now - routed.max(*granted_before);
         *granted_before = self.kernel.now;
         if switches.input_fifos.pop(&mut input.heads, at, vl, next) {
             input.ready &= !(1 << vl);

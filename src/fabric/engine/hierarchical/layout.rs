@@ -80,6 +80,11 @@ impl CentralQueues {
         }
     }
 
+    /// Number of VLs in use.
+    pub(super) fn vls(&self) -> usize {
+        self.vls.len()
+    }
+
     /// Queues per buffer.
     pub(super) fn count(&self) -> usize {
         self.classes * self.vls.len()

@@ -56,6 +56,7 @@ mod scheduler;
 mod state;
 mod statistics;
 mod switches;
+mod yielding;
 
 pub(super) use self::block::lookahead;
 use self::control::ControlState;

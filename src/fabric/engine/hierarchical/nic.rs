@@ -4,9 +4,11 @@
 //! phase 7 ([`output`](super::output)).
 
 use super::ledgers::Retry;
+use super::nics::NextOnVl;
 use super::packet::Packet;
 use super::{Event, Fabric};
 use crate::engine::bits::from_on;
+use crate::engine::congestion::FlowId;
 use crate::engine::ids::OutputId;
 use crate::engine::nic::{DataPacket, MessageQueue};
 use crate::engine::pool::{InFlight, MessageId, PacketId};
@@ -75,6 +77,7 @@ impl<V: Variant> Fabric<V> {
             let state = &mut self.nics.state[nic];
             state.queues[sl] = queue;
             state.next = sl as u8 + 1;
+            state.next_on_vls.remove(sl as u32);
             if queue.is_empty() {
                 state.waiting_sls &= !(1 << sl);
                 let queue = AppQueue {
@@ -105,16 +108,23 @@ impl<V: Variant> Fabric<V> {
                 let (packet, last) = self.kernel.messages.next_packet(id);
                 let dst = self.kernel.messages.dst(id);
                 let vl = self.vl_policy.at_nic(nic, dst, sl as u8);
-                let credits = packet.credits.into();
-                if self
-                    .nics
-                    .send_queues
-                    .credits
-                    .has_quota(at, vl.into(), credits, now)
-                {
+                let head = NextOnVl {
+                    key: sl as u32,
+                    flow: FlowId::default(),
+                    vl,
+                    credits: packet.credits,
+                };
+                let (vl_at, credits) = (usize::from(vl), u32::from(packet.credits));
+                let queues = &mut self.nics.send_queues.credits;
+                let next = &mut self.nics.state[nic].next_on_vls;
+                if queues.has_quota(at, vl_at, credits, now) {
+                    if next.yields(head) {
+                        continue;
+                    }
                     return Some((sl, NextPacket { packet, last, vl }));
                 }
-                match self.nics.send_queues.credits.retry(at, vl.into(), credits) {
+                next.add(head);
+                match queues.retry(at, vl_at, credits) {
                     Retry::At(tick) => wake_at = wake_at.min(tick),
                     Retry::AfterCreditReturn => waits = true,
                 }

@@ -3,6 +3,7 @@
 use super::buffers::VlBuffers;
 use super::schedule::DrainRate;
 use crate::engine::calendar::Wake;
+use crate::engine::congestion::FlowId;
 use crate::engine::list::List;
 use crate::engine::nic::{Answering, MessageQueue};
 use crate::ids::NicId;
@@ -44,4 +45,47 @@ pub(super) struct Nic {
     pub waiting: bool,
     /// It is listed for phase 3.
     pub dirty: bool,
+    pub next_on_vls: NextOnVls,
+}
+
+/// The heads of application queues that are next on their VL: shorter ones yield to them (`docs/model/fabric.md` §5, phase 3).
+#[derive(Debug, Clone, Default)]
+pub(super) struct NextOnVls(Vec<NextOnVl>);
+
+/// A head in the application queue `key`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct NextOnVl {
+    pub key: u32,
+    /// Of a queue pair.
+    pub flow: FlowId,
+    pub vl: u8,
+    pub credits: u16,
+}
+
+impl NextOnVls {
+    /// Whether `head` yields to another.
+    #[inline]
+    pub(super) fn yields(&self, head: NextOnVl) -> bool {
+        let goes_first = |next: &NextOnVl| next.vl == head.vl && next.credits > head.credits;
+        self.0.iter().any(goes_first)
+    }
+
+    /// `head` lacks quota.
+    pub(super) fn add(&mut self, head: NextOnVl) {
+        if self.0.iter().all(|next| next.vl != head.vl) {
+            self.0.push(head);
+        }
+    }
+
+    /// The head of queue `key` moves.
+    #[inline]
+    pub(super) fn remove(&mut self, key: u32) {
+        self.0.retain(|next| next.key != key);
+    }
+
+    /// Heads that are held are next no more; `is_held` says which are.
+    #[inline]
+    pub(super) fn remove_held(&mut self, is_held: impl Fn(&NextOnVl) -> bool) {
+        self.0.retain(|next| !is_held(next));
+    }
 }

@@ -13,8 +13,8 @@ pub(in crate::engine) struct Packet {
     pub arrival: Tick,
     /// Tick in which the header started to cross out of the input buffer.
     pub crossing: Tick,
-    /// Tick in which the packet became ready to be scheduled onto its next link; in an input buffer,
-    /// in which it was routed.
+    /// Tick in which the packet became ready to be scheduled onto its next link; in an input or central buffer, in which it
+    /// was passed over, or [`NEVER`](super::yielding::NEVER).
     pub ready: Tick,
     /// Tick in which the header left the NIC.
     pub injected: Tick,

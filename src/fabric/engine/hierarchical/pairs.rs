@@ -5,6 +5,7 @@
 
 use super::ledgers::Retry;
 use super::nic::NextPacket;
+use super::nics::NextOnVl;
 use super::{Event, Fabric};
 use crate::engine::nic::Place;
 use crate::engine::pool::MessageId;
@@ -54,6 +55,7 @@ impl<V: Variant> Fabric<V> {
         };
         let pair = control.queue_pairs.waiting(nic, GROUP).at(place);
         control.nics[nic.index()].pointer = pair.key() + 1;
+        self.nics.state[nic].next_on_vls.remove(pair.key());
         control.queued(pair.flow);
         let messages = &mut self.kernel.messages;
         let first = control.queue_pairs.first(pair, messages);
@@ -105,24 +107,32 @@ impl<V: Variant> Fabric<V> {
         }
         let mut held_until = Tick::MAX;
         if full != state.vls {
+            let is_held = |next: &NextOnVl| {
+                full & (1 << next.vl) == 0 && control.held_until(next.flow, now).is_some()
+            };
+            self.nics.state[nic].next_on_vls.remove_held(is_held);
             let waiting = control.queue_pairs.waiting(nic, GROUP);
             for place in waiting.from(state.pointer) {
                 let pair = waiting.at(place);
-                let (vl, credits) = (usize::from(pair.vl()), pair.credits.into());
+                let (vl, credits) = (usize::from(pair.vl()), pair.credits);
                 if full & (1 << vl) != 0 {
                     continue;
                 }
+                let head = NextOnVl {
+                    key: pair.key(),
+                    flow: pair.flow,
+                    vl: pair.vl(),
+                    credits,
+                };
+                let next = &mut self.nics.state[nic].next_on_vls;
+                let queues = &mut self.nics.send_queues.credits;
                 if let Some(tick) = control.held_until(pair.flow, now) {
                     held_until = held_until.min(tick);
-                } else if self
-                    .nics
-                    .send_queues
-                    .credits
-                    .has_quota(at, vl, credits, now)
-                {
+                } else if !queues.has_quota(at, vl, credits.into(), now) {
+                    next.add(head);
+                    note_retry(queues.retry(at, vl, credits.into()));
+                } else if !next.yields(head) {
                     return Some(place);
-                } else {
-                    note_retry(self.nics.send_queues.credits.retry(at, vl, credits));
                 }
             }
         }

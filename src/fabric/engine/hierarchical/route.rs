@@ -7,6 +7,7 @@ use super::Fabric;
 use super::buffers::VlBuffers;
 use super::packet::Packet;
 use super::prefetch::NEAR;
+use super::yielding::NEVER;
 use crate::engine::choice::Occupancy;
 use crate::engine::congestion::MarkerQueue;
 use crate::engine::ids::{InputId, OutputId};
@@ -148,7 +149,7 @@ impl<V: Variant> Fabric<V> {
     #[inline]
     fn join_input(&mut self, port: InputId, id: PacketId, vl: u8) {
         let packet = &mut self.kernel.packets[id];
-        packet.ready = self.kernel.now;
+        packet.ready = NEVER;
         let (output, vl) = (packet.output, usize::from(vl));
         if V::HAS_ANY_RULE {
             self.switches.waiting[output.index()] += u32::from(packet.credits);

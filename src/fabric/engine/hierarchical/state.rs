@@ -68,6 +68,12 @@ pub(super) struct Central {
     pub requests: u8,
     /// Input buffers to wake when the next packet starts to leave, a bit each.
     pub inputs_waiting: u8,
+    /// Input buffers with a head that was passed over, a bit each; some may have none any more.
+    pub passed_over: u8,
+    /// Input buffers with a head that yields, a bit each.
+    pub yielding: u8,
+    /// Credits of the longest head that was passed over; an upper bound.
+    pub longest: u16,
     /// Switch allocation pointer.
     pub next_source: u8,
 
@@ -90,6 +96,9 @@ impl Central {
             port_free_at: 0,
             requests: 0,
             inputs_waiting: 0,
+            passed_over: 0,
+            yielding: 0,
+            longest: 0,
             next_source: 0,
             position: 4 + local as u8,
             dirty: false,
@@ -110,6 +119,10 @@ pub(super) struct Output {
     pub sources_waiting: u64,
     /// First central buffer of the switch.
     pub first_central: CentralId,
+    /// Credits of the longest head that was passed over; an upper bound.
+    pub longest: u16,
+    /// Some head yields.
+    pub holds_back: bool,
     /// Switch allocation pointer.
     pub next_source: u8,
     pub sent: LinkCounts,
@@ -151,6 +164,8 @@ impl Output {
             requests: 0,
             sources_waiting: 0,
             first_central,
+            longest: 0,
+            holds_back: false,
             next_source: 0,
             sent: LinkCounts::default(),
         }

@@ -7,12 +7,14 @@ use super::layout::{self, CentralQueues};
 use super::picks::{Blind, Rounds, queue_before};
 use super::schedule::DrainRate;
 use super::state::{Central, Input, Output};
+use super::yielding::Sources;
 use crate::engine::ids::{CentralId, InputId, OutputId};
 use crate::engine::list::List;
 use crate::engine::pool::PacketId;
 use crate::engine::turns::Turns;
 use crate::engine::variant::Variant;
 use crate::spec::{Classes, FabricSpec, Hierarchical, Tick};
+use std::ops::Range;
 
 /// All switches.
 #[derive(Debug)]
@@ -33,12 +35,16 @@ pub(super) struct Switches {
     pub central_links: CentralLinks,
     /// First central queue of packets to each port, over all switches.
     first_queue: Vec<u16>,
+    /// Number of central queues of packets to a port.
+    queues_per_port: usize,
     /// Offset of each VL from that first queue.
     vl_offset: Vec<u8>,
 
     /// Of switch ports, then of NICs, of which only the counts are used.
     pub outputs: List<OutputId, Output>,
     pub output_buffers: VlBuffers,
+    /// Sources of each output whose heads wait for their turn.
+    pub sources: List<OutputId, Sources>,
     /// Per output, in variants with [`HAS_ANY_RULE`](Variant::HAS_ANY_RULE): credits of the packets that were routed to it and have not been
     /// granted its buffer.
     pub waiting: Vec<u32>,
@@ -76,9 +82,11 @@ impl Switches {
             far_words,
             central_links: CentralLinks::new(buffers.central_link, ports),
             first_queue: queues.first_of_ports(&classes),
+            queues_per_port: queues.vls(),
             vl_offset: queues.of_vl,
             outputs,
             output_buffers: VlBuffers::of_pool(ports, &buffers.output, drain),
+            sources: std::iter::repeat_n(Sources::default(), ports).collect(),
             waiting: vec![0; if V::HAS_ANY_RULE { ports } else { 0 }],
             blind: Blind::of(switch, (ports, centrals)),
             rounds: Rounds::of(switch, (ports, centrals)),
@@ -90,6 +98,12 @@ impl Switches {
     #[inline]
     pub(super) fn central_queue(&self, output: OutputId, vl: u8) -> usize {
         usize::from(self.first_queue[output.index()]) + usize::from(self.vl_offset[vl as usize])
+    }
+
+    /// Queues within a central buffer of packets to `output`.
+    pub(super) fn queues_towards(&self, output: OutputId) -> Range<usize> {
+        let first = usize::from(self.first_queue[output.index()]);
+        first..first + self.queues_per_port
     }
 
     /// The packet that an input buffer picked in this tick.

@@ -31,7 +31,7 @@ pub fn requests(
     iteration: u32,
     now: Tick,
     spec: &FabricSpec,
-    packets: &[Packet],
+    packets: &mut [Packet],
 ) -> Vec<Request> {
     let mut requests = Vec::new();
     if !allocates(now, spec) {
@@ -54,28 +54,53 @@ pub fn requests(
             Some(queue) if iteration == 0 => vec![queue],
             _ => (0..queues).map(|step| (pointer + step) % queues).collect(),
         };
-        for from_queue in candidates {
-            let Some(packet) = switch.buffer(source).head(from_queue) else {
-                continue;
-            };
-            let (target, to_queue) = switch.next_place(source, &packets[packet]);
-            let request = Request {
-                source,
-                from_queue,
-                target,
-                to_queue,
-                packet,
-            };
-            if picks_blindly || takes(switch, &request, now, spec, packets) {
-                let port = switch.read_port(source);
-                port.pointer = (from_queue + 1) % queues;
-                port.kept = in_rounds.then_some(from_queue);
-                requests.push(request);
-                break;
+        let heads: Vec<Request> = candidates
+            .into_iter()
+            .filter_map(|queue| request(switch, source, queue, packets))
+            .collect();
+        let granted: Vec<bool> = heads
+            .iter()
+            .map(|head| takes(switch, head, now, spec, packets))
+            .collect();
+        let eligible = granted.iter().position(|&granted| granted);
+        let pick = if picks_blindly { Some(0) } else { eligible };
+        let passed = match (picks_blindly, eligible) {
+            (true, Some(0)) => 0,
+            (true, _) if in_rounds => 1,
+            (true, _) => heads.len(),
+            (false, _) => eligible.unwrap_or(heads.len()),
+        };
+        for (head, granted) in heads.iter().zip(granted).take(passed) {
+            if !granted && is_idle(switch, head.target, now, spec) {
+                packets[head.packet].passed_over.get_or_insert(now);
             }
+        }
+        if let Some(pick) = pick {
+            let port = switch.read_port(source);
+            port.pointer = (heads[pick].from_queue + 1) % queues;
+            port.kept = in_rounds.then_some(heads[pick].from_queue);
+            requests.push(heads[pick]);
         }
     }
     requests
+}
+
+/// The request for the head of `from_queue` of `source`.
+fn request(
+    switch: &mut Switch,
+    source: Place,
+    from_queue: usize,
+    packets: &[Packet],
+) -> Option<Request> {
+    let packet = switch.buffer(source).head(from_queue)?;
+    let (target, to_queue) = switch.next_place(source, &packets[packet]);
+    Some(Request {
+        source,
+        from_queue,
+        target,
+        to_queue,
+        packet,
+    })
 }
 
 /// The tick from which a port must be free to be idle for allocation at `now`: its transfer
@@ -92,7 +117,12 @@ fn source_idle_by(now: Tick, spec: &FabricSpec) -> Tick {
     }
 }
 
-/// Whether the target is idle and has quota for the packet.
+/// Whether no transfer to the target is in the way of an allocation at `now`.
+fn is_idle(switch: &mut Switch, target: Place, now: Tick, spec: &FabricSpec) -> bool {
+    switch.write_port(target).free_from <= idle_by(now, spec)
+}
+
+/// Whether the target can grant the request.
 fn takes(
     switch: &mut Switch,
     request: &Request,
@@ -101,10 +131,41 @@ fn takes(
     packets: &[Packet],
 ) -> bool {
     let credits = packets[request.packet].credits;
-    switch.write_port(request.target).free_from <= idle_by(now, spec)
+    is_idle(switch, request.target, now, spec)
         && switch
             .ledger(request.target)
             .has_quota(request.to_queue, credits)
+        && yields_to(switch, request.source, request.packet, now, packets).is_empty()
+}
+
+/// The queues with a longer head that was passed over before `now`, and before the head `id` of `source`, and waits for
+/// the same queue.
+pub fn yields_to(
+    switch: &mut Switch,
+    source: Place,
+    id: PacketId,
+    now: Tick,
+    packets: &[Packet],
+) -> Vec<(Place, usize)> {
+    let packet = &packets[id];
+    let to = switch.next_place(source, packet);
+    let before = packet.passed_over.unwrap_or(now).min(now);
+    let mut found = Vec::new();
+    for rival in switch.sources() {
+        for queue in 0..switch.buffer(rival).queues() {
+            let Some(head) = switch.buffer(rival).head(queue) else {
+                continue;
+            };
+            let other = &packets[head];
+            if switch.next_place(rival, other) == to
+                && other.credits > packet.credits
+                && other.passed_over.is_some_and(|tick| tick < before)
+            {
+                found.push((rival, queue));
+            }
+        }
+    }
+    found
 }
 
 /// Phase 6, switch allocation: every target grants at most one request of those that it
@@ -181,6 +242,7 @@ fn carry_out(
     } = request;
     let packet = &mut packets[id];
     switch.ledger(target).take(to_queue, packet.credits);
+    packet.passed_over = None;
     assert_eq!(switch.buffer(source).remove_head(from_queue), id);
     if let Place::Output(_) = target {
         let was_routed = switch.ungranted.remove(&id);

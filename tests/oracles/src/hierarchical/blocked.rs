@@ -1,11 +1,12 @@
 //! The waits when nothing moves any more: every head packet in a switch
-//! that has no quota in its next buffer, and the queues there that leave it none.
+//! that has no quota in its next buffer, and the queues there that leave it none, or that yields.
 
+use super::allocation::yields_to;
 use super::packet::Packet;
 use super::switch::{Place, Switch};
 use super::switch_of;
 use crate::wiring::{End, Wiring};
-use flitwise_fabric::spec::FabricSpec;
+use flitwise_fabric::spec::{FabricSpec, Tick};
 
 /// A queue of a buffer of a switch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,7 +19,7 @@ pub struct Queue {
     pub queue: usize,
 }
 
-/// A head packet without quota in its next buffer.
+/// A head packet without quota in its next buffer, or that yields to another.
 #[derive(Debug, Clone)]
 pub struct Blocked {
     /// The queue in which it waits.
@@ -29,7 +30,7 @@ pub struct Blocked {
     pub dst: u32,
     /// Its length.
     pub flits: u32,
-    /// Queues of the next buffer that would have to shrink.
+    /// Queues of the next buffer that would have to shrink, or with a head to which it yields.
     pub holders: Vec<Queue>,
 }
 
@@ -68,6 +69,10 @@ pub fn blocked(
                     let full = state.ledger(target).holders(to, packet.credits);
                     (switch, target, full)
                 };
+                let ahead = match place {
+                    Place::Output(_) => Vec::new(),
+                    _ => yields_to(state, place, id, Tick::MAX, packets),
+                };
                 // Where a buffer has picked another queue and requests nothing else, the head waits for that.
                 let kept = match place {
                     Place::Output(_) => None,
@@ -76,24 +81,30 @@ pub fn blocked(
                         .kept
                         .filter(|&kept| blocks && kept != queue),
                 };
-                let (next, to, full) = match kept {
-                    Some(kept) => (switch, place, vec![kept]),
-                    None => (next, to, full),
-                };
-                if full.is_empty() {
-                    continue;
-                }
                 let at = |switch, place, queue| Queue {
                     switch,
                     place,
                     queue,
                 };
+                let holders: Vec<Queue> = match kept {
+                    Some(kept) => vec![at(switch, place, kept)],
+                    None if full.is_empty() => {
+                        let ahead = ahead.into_iter();
+                        ahead
+                            .map(|(place, queue)| at(switch, place, queue))
+                            .collect()
+                    }
+                    None => full.into_iter().map(|queue| at(next, to, queue)).collect(),
+                };
+                if holders.is_empty() {
+                    continue;
+                }
                 found.push(Blocked {
                     at: at(switch, place, queue),
                     vl: queue % vls,
                     dst: packet.dst,
                     flits: packet.flits,
-                    holders: full.into_iter().map(|queue| at(next, to, queue)).collect(),
+                    holders,
                 });
             }
         }

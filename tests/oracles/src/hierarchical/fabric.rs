@@ -252,6 +252,7 @@ impl<'s> Fabric<'s> {
             vl: vl_at_nic(self.spec, src, dst, sl),
             output: usize::MAX,
             central_link: 0,
+            passed_over: None,
             flit_ticks: Vec::new(),
         }
     }
@@ -275,7 +276,7 @@ impl<'s> Fabric<'s> {
     /// Phase 5: virtual allocation.
     fn allocate_virtually(&mut self, now: Tick) {
         for (switch, requests) in self.switches.iter_mut().zip(&mut self.requests) {
-            *requests = allocation::requests(switch, 0, now, self.spec, &self.packets);
+            *requests = allocation::requests(switch, 0, now, self.spec, &mut self.packets);
         }
     }
 

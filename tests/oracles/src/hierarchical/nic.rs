@@ -23,6 +23,8 @@ pub struct Nic<'s> {
     waiting: BTreeMap<(u8, u32), VecDeque<PacketId>>,
     /// Queue at which the next packet for the send queue is looked for.
     pointer: (u8, u32),
+    /// Per VL, the queue whose head is next: shorter ones yield to it.
+    next: BTreeMap<usize, (u8, u32)>,
     /// Send queue, scheduler and link.
     pub sender: Sender,
     /// Packets in the send queue that the link has not started.
@@ -49,6 +51,7 @@ impl<'s> Nic<'s> {
             nics: wiring.homes.len() as u32,
             waiting: BTreeMap::new(),
             pointer: (0, 0),
+            next: BTreeMap::new(),
             sender: Sender::new(spec, &buffers.nic_queue, 0, &buffers.input, Some(leaving)),
             queued: Vec::new(),
             cnps: VecDeque::new(),
@@ -79,14 +82,21 @@ impl<'s> Nic<'s> {
     /// Phase 3: the next packet moves from the application queues to the send queue, one
     /// queue after the other, if there is one that fits and is not held.
     pub fn fill(&mut self, now: Tick, packets: &mut [Packet]) -> Option<PacketId> {
+        let mut next = std::mem::take(&mut self.next);
+        next.retain(|&vl, next| {
+            let head = &packets[self.waiting[next][0]];
+            !self.sender.ledger.has_quota(vl, 1) || !self.holds(now, head, packets)
+        });
+        self.next = next;
         let after = self.waiting.range(self.pointer..);
         let queues = after.chain(self.waiting.range(..self.pointer));
         let heads = queues.filter_map(|(&key, queue)| Some((key, *queue.front()?)));
-        let (key, id) = heads.into_iter().find(|&(_, id)| {
-            let packet = &packets[id];
-            self.sender.ledger.has_quota(packet.vl, packet.credits)
-                && !self.holds(now, packet, packets)
-        })?;
+        let heads: Vec<_> = heads.collect();
+        let (key, id) = heads
+            .into_iter()
+            .find(|&(key, id)| self.moves(now, key, &packets[id], packets))?;
+        let vl = packets[id].vl;
+        self.next.retain(|&on, &mut next| (on, next) != (vl, key));
         self.waiting.get_mut(&key).expect("has a head").pop_front();
         self.pointer = (key.0, key.1 + 1);
         let packet = &mut packets[id];
@@ -98,6 +108,24 @@ impl<'s> Nic<'s> {
         }
         self.queued.push(id);
         Some(id)
+    }
+
+    /// Whether `packet`, the head of the queue `key`, may move to the send queue, now that the search has come to it.
+    fn moves(&mut self, now: Tick, key: (u8, u32), packet: &Packet, packets: &[Packet]) -> bool {
+        let (vl, credits) = (packet.vl, packet.credits);
+        if self.controlled && !self.sender.ledger.has_quota(vl, 1) {
+            return false;
+        }
+        if self.holds(now, packet, packets) {
+            return false;
+        }
+        if !self.sender.ledger.has_quota(vl, credits) {
+            self.next.entry(vl).or_insert(key);
+            return false;
+        }
+        self.next
+            .get(&vl)
+            .is_none_or(|next| packets[self.waiting[next][0]].credits <= credits)
     }
 
     /// Does congestion control hold `packet` in its application queue?

@@ -55,6 +55,8 @@ pub struct Packet {
     pub output: usize,
     /// Which central buffer of the MPort it takes there, if it changes the MPort.
     pub central_link: usize,
+    /// Tick in which the packet was passed over in the buffer that it is in.
+    pub passed_over: Option<Tick>,
     /// The tick in which each flit reaches the buffer that the header is in. A packet
     /// is only ever granted a way on when this is certain: it moves as a whole.
     pub flit_ticks: Vec<Tick>,
