@@ -28,7 +28,7 @@ impl<V: Variant> Fabric<V> {
         };
         let to = &mut self.switches.outputs[output];
         to.port_free_at = free_at;
-        if to.holds_back {
+        if to.holds_back && self.kernel.packets[id].ready != NEVER {
             self.wake_yielding_at_output(output, free_at);
         }
         let packet = &mut self.kernel.packets[id];
@@ -92,10 +92,11 @@ impl<V: Variant> Fabric<V> {
         let (id, free_at) = self.leave_input(central.mport().input(winner));
         let to = &mut self.switches.centrals[central];
         to.port_free_at = free_at;
-        if to.yielding != 0 {
+        if to.yielding != 0 && self.kernel.packets[id].ready != NEVER {
             self.wake_yielding_at_central(central, free_at);
         }
-        let packet = &self.kernel.packets[id];
+        let packet = &mut self.kernel.packets[id];
+        packet.ready = NEVER;
         let queue = self.switches.central_queue(packet.output, packet.vl);
         self.switches
             .central_buffers
@@ -149,7 +150,6 @@ impl<V: Variant> Fabric<V> {
         let id = switches.input_fifos.head(&input.heads, at, vl);
         let packet = &mut self.kernel.packets[id];
         packet.crossing = start;
-        packet.ready = NEVER;
         let credit_return = self.links.drain_rate().credit_return(
             vl as u32,
             (packet.flits, packet.credits.into()),

@@ -10,7 +10,6 @@ use crate::engine::ids::{CentralId, OutputId};
 use crate::engine::pool::PacketId;
 use crate::engine::variant::Variant;
 use crate::spec::Tick;
-use std::ops::Range;
 
 /// A packet that has not been passed over in its buffer.
 pub(super) const NEVER: Tick = Tick::MAX;
@@ -106,36 +105,66 @@ impl<V: Variant> Fabric<V> {
 
     /// Looks at the heads of `sources` for one to which packet `id` yields.
     fn find_ahead(&self, to: Queue, id: PacketId, mut sources: u64) -> Found {
-        let target = to.0;
-        let packet = &self.kernel.packets[id];
-        let before = packet.ready.min(self.kernel.now);
-        let mut passed_over = 0;
-        while sources != 0 {
+        let mut found = Found {
+            ahead: None,
+            passed_over: 0,
+        };
+        while sources != 0 && found.ahead.is_none() {
             let position = sources.trailing_zeros();
             sources &= sources - 1;
-            let source = self.source_of(target, position);
-            for queue in self.queues_towards(source, packet.output) {
-                let id = self.head((source, queue));
-                if id == PacketId::NONE {
-                    continue;
+            self.look_at_source(position, to, id, &mut found);
+        }
+        found
+    }
+
+    /// Looks at the heads of the source at `position`, until one of them is found ahead of packet `id`.
+    fn look_at_source(&self, position: u32, to: Queue, id: PacketId, found: &mut Found) {
+        match self.source_of(to.0, position) {
+            Buffer::Input(port) => {
+                let mut vls = self.switches.inputs[port].ready;
+                while vls != 0 && found.ahead.is_none() {
+                    let node = (Buffer::Input(port), vls.trailing_zeros() as usize);
+                    vls &= vls - 1;
+                    self.look_at_head(node, position, (to, id), found);
                 }
-                let rival = &self.kernel.packets[id];
-                let next = self.next_of((source, queue), id);
-                if rival.ready == NEVER || next.0 != target {
-                    continue;
-                }
-                passed_over |= 1 << position;
-                if next == to && rival.credits > packet.credits && rival.ready < before {
-                    return Found {
-                        ahead: Some((source, queue)),
-                        passed_over,
-                    };
+            }
+            source => {
+                // Only the first of these queues can have a head for the same queue of the target.
+                let output = self.kernel.packets[id].output;
+                let same = self.switches.central_queue(output, to.1 as u8);
+                self.look_at_head((source, same), position, (to, id), found);
+                for queue in self.switches.queues_towards(output) {
+                    if found.passed_over & 1 << position != 0 {
+                        break;
+                    }
+                    self.look_at_head((source, queue), position, (to, id), found);
                 }
             }
         }
-        Found {
-            ahead: None,
-            passed_over,
+    }
+
+    /// Looks at the head of `node`, which belongs to the source at `position`, for packet `id`, which waits for `to`.
+    #[inline]
+    fn look_at_head(
+        &self,
+        node: Queue,
+        position: u32,
+        (to, id): (Queue, PacketId),
+        found: &mut Found,
+    ) {
+        let head = self.head(node);
+        if head == PacketId::NONE || self.kernel.packets[head].ready == NEVER {
+            return;
+        }
+        let next = self.next_of(node, head);
+        if next.0 != to.0 {
+            return;
+        }
+        found.passed_over |= 1 << position;
+        let (rival, packet) = (&self.kernel.packets[head], &self.kernel.packets[id]);
+        let before = packet.ready.min(self.kernel.now);
+        if next == to && rival.credits > packet.credits && rival.ready < before {
+            found.ahead = Some(node);
         }
     }
 
@@ -150,14 +179,6 @@ impl<V: Variant> Fabric<V> {
                 }
             },
             Buffer::Input(_) => target,
-        }
-    }
-
-    /// The queues of a source that may have packets for `output`.
-    fn queues_towards(&self, source: Buffer, output: OutputId) -> Range<usize> {
-        match source {
-            Buffer::Central(_) => self.switches.queues_towards(output),
-            Buffer::Input(_) | Buffer::Output(_) => 0..self.vls,
         }
     }
 
