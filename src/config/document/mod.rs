@@ -443,6 +443,9 @@ fn friendly(message: &str) -> String {
             "`{key}` is missing; add it (docs/reference/experiment.md describes every key)"
         );
     }
+    if message.trim_end() == "wanted string or table" {
+        return "wrong type: expected a name in quotes".into();
+    }
     let (problem, expected) = match message.rsplit_once(", expected ") {
         Some((problem, expected)) => (problem, Some(expected.trim_end())),
         None => (message.trim_end(), None),

@@ -99,7 +99,10 @@ impl JsonSchema for BaseExperiment {
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "wrong type: expected a list such as [1, 2], or a range such as \"1..5\""
+)]
 #[schemars(inline)]
 pub(super) enum ListOrRange<T> {
     List(Vec<T>),
