@@ -1,7 +1,7 @@
 //! Turns among packets of different lengths (`docs/model/fabric.md` §6, 4): a head that its idle target could not grant has
 //! been passed over, and shorter heads for the same queue yield to it.
 //!
-//! A target knows how many credits the longest of its passed-over heads takes at most, so packets of one length never come here.
+//! A target knows how many credits the longest of its passed-over heads takes at most, so packets of one length cause no search.
 
 use super::eligibility::Head;
 use super::state::{Buffer, Queue};
@@ -19,7 +19,7 @@ pub(super) const NEVER: Tick = Tick::MAX;
 pub(super) struct Sources {
     /// Those with a head that was passed over; some may have none any more.
     pub passed_over: u64,
-    /// Those with a head that yields, to be woken after the next grant.
+    /// Those with a head that yields, to be woken once a head that was passed over is granted.
     pub yielding: u64,
 }
 

@@ -2,7 +2,7 @@
 //! that has no quota in its next buffer, and the queues there that leave it none, or that yields.
 
 use super::allocation::yields_to;
-use super::packet::Packet;
+use super::packet::{Packet, PacketId};
 use super::switch::{Place, Switch};
 use super::switch_of;
 use crate::wiring::{End, Wiring};
@@ -53,61 +53,79 @@ pub fn blocked(
                     continue;
                 };
                 let packet = &packets[id];
-                let (next, to, full) = if let Place::Output(port) = place {
-                    let Some(End::Port {
-                        switch: next,
-                        port: entry,
-                    }) = wiring.ports[switch][port]
-                    else {
-                        continue;
-                    };
-                    let far = &state.outputs[port].sender.far;
-                    let full = far.holders(packet.vl, packet.credits);
-                    (next, Place::Input(entry), full)
-                } else {
-                    let (target, to) = state.next_place(place, packet);
-                    let full = state.ledger(target).holders(to, packet.credits);
-                    (switch, target, full)
-                };
-                let ahead = match place {
-                    Place::Output(_) => Vec::new(),
-                    _ => yields_to(state, place, id, Tick::MAX, packets),
-                };
-                // Where a buffer has picked another queue and requests nothing else, the head waits for that.
-                let kept = match place {
-                    Place::Output(_) => None,
-                    _ => state
-                        .read_port(place)
-                        .kept
-                        .filter(|&kept| blocks && kept != queue),
-                };
-                let at = |switch, place, queue| Queue {
+                let at = Queue {
                     switch,
                     place,
                     queue,
                 };
-                let holders: Vec<Queue> = match kept {
-                    Some(kept) => vec![at(switch, place, kept)],
-                    None if full.is_empty() => {
-                        let ahead = ahead.into_iter();
-                        ahead
-                            .map(|(place, queue)| at(switch, place, queue))
-                            .collect()
-                    }
-                    None => full.into_iter().map(|queue| at(next, to, queue)).collect(),
+                let holders = match place {
+                    Place::Output(port) => beyond_the_link(state, wiring, (switch, port), packet),
+                    _ => within_the_switch(state, at, id, blocks, packets),
                 };
-                if holders.is_empty() {
-                    continue;
+                if !holders.is_empty() {
+                    found.push(Blocked {
+                        at,
+                        vl: queue % vls,
+                        dst: packet.dst,
+                        flits: packet.flits,
+                        holders,
+                    });
                 }
-                found.push(Blocked {
-                    at: at(switch, place, queue),
-                    vl: queue % vls,
-                    dst: packet.dst,
-                    flits: packet.flits,
-                    holders,
-                });
             }
         }
     }
     found
+}
+
+/// Queues at the other end of the link of `port` that leave `packet` no quota. A NIC takes all.
+fn beyond_the_link(
+    state: &Switch,
+    wiring: &Wiring,
+    (switch, port): (usize, usize),
+    packet: &Packet,
+) -> Vec<Queue> {
+    let Some(End::Port {
+        switch,
+        port: entry,
+    }) = wiring.ports[switch][port]
+    else {
+        return Vec::new();
+    };
+    let full = state.outputs[port]
+        .sender
+        .far
+        .holders(packet.vl, packet.credits);
+    let place = Place::Input(entry);
+    let holder = |queue| Queue {
+        switch,
+        place,
+        queue,
+    };
+    full.into_iter().map(holder).collect()
+}
+
+/// Queues of the switch that the head `id` of `at`, a source, waits for.
+fn within_the_switch(
+    state: &mut Switch,
+    at: Queue,
+    id: PacketId,
+    blocks: bool,
+    packets: &[Packet],
+) -> Vec<Queue> {
+    // Where a buffer has picked another queue and requests nothing else, the head waits for that.
+    let kept = state.read_port(at.place).kept;
+    if let Some(queue) = kept.filter(|&kept| blocks && kept != at.queue) {
+        return vec![Queue { queue, ..at }];
+    }
+    let packet = &packets[id];
+    let (place, to) = state.next_place(at.place, packet);
+    let full = state.ledger(place).holders(to, packet.credits);
+    if full.is_empty() {
+        let ahead = yields_to(state, at.place, id, Tick::MAX, packets).into_iter();
+        return ahead
+            .map(|(place, queue)| Queue { place, queue, ..at })
+            .collect();
+    }
+    let holder = |queue| Queue { place, queue, ..at };
+    full.into_iter().map(holder).collect()
 }
