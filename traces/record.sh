@@ -109,9 +109,9 @@ gromacs-water)
     [ "$mpi" = openmpi ] || fail "Debian builds gmx_mpi with Open MPI"
     needs gmx_mpi gromacs
     cd "$work"
-    cat > grompp.mdp <<'TEXT'
+    cat > grompp.mdp <<TEXT
 integrator = md
-nsteps = 80
+nsteps = $((ranks < 256 ? 80 : 20))
 dt = 0.002
 nstcalcenergy = 10
 nstenergy = 20
@@ -136,10 +136,10 @@ water
 TEXT
     { gmx solvate -cs spc216.gro -box 6.5 6.5 6.5 -o conf.gro -p topol.top && gmx grompp -maxwarn 2; } > log 2>&1 ||
         { tail log; fail "gmx cannot prepare the box"; }
-    record gmx_mpi mdrun -s topol.tpr -ntomp 1 -npme $((ranks / 4)) -dlb no -notunepme -pin off
+    record gmx_mpi mdrun -s topol.tpr -ntomp 1 -npme $((ranks < 512 ? ranks / 4 : 64)) -dlb no -notunepme -pin off
     ;;
-hpl) hpcc RunHPL $((8 * ranks)) ;;
-randomaccess) hpcc RunMPIRandomAccess 256 ;;
+hpl) hpcc RunHPL $((ranks < 256 ? 8 * ranks : 2048)) ;;
+randomaccess) hpcc RunMPIRandomAccess $((ranks < 512 ? 256 : 1024)) ;;
 lulesh)
     [ $# = 2 ] || ranks=125
     launch[-1]=$ranks

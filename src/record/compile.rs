@@ -17,7 +17,7 @@ macro_rules! sources {
 }
 
 /// The files of the library.
-const SOURCES: [(&str, &str); 18] = sources![
+const SOURCES: [(&str, &str); 19] = sources![
     "bytes.c",
     "collectives.c",
     "collectives.h",
@@ -30,6 +30,7 @@ const SOURCES: [(&str, &str); 18] = sources![
     "messages.c",
     "messages.h",
     "outside.c",
+    "patience.c",
     "process.c",
     "record.h",
     "request.c",

@@ -278,12 +278,14 @@ int MPI_Init(int *argc, char ***argv)
     int rc, first = !entered++;
     if (!next && !(next = (int (*)(int *, char ***))fw_next("PMPI_Init")))
         return MPI_ERR_OTHER;
+    fw_start_patiently(1);
     rc = next(argc, argv);
     if (rc == MPI_SUCCESS && first) {
         int provided = MPI_THREAD_SINGLE;
         PMPI_Query_thread(&provided);
         start(&call, provided, cpu, wall);
     }
+    fw_start_patiently(0);
     return rc;
 }
 
@@ -297,9 +299,11 @@ int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
     int rc, first = !entered++;
     if (!next && !(next = (int (*)(int *, char ***, int, int *))fw_next("PMPI_Init_thread")))
         return MPI_ERR_OTHER;
+    fw_start_patiently(1);
     rc = next(argc, argv, required, provided);
     if (rc == MPI_SUCCESS && first)
         start(&call, *provided, cpu, wall);
+    fw_start_patiently(0);
     return rc;
 }
 
@@ -329,6 +333,7 @@ int MPI_Finalize(void)
         PMPI_Barrier(MPI_COMM_WORLD);
         if (fw_file_rank == 0)
             fw_describe(&about, 1);
+        fw_yield_to_launcher();
     }
     rc = next();
     if (recorded)

@@ -147,6 +147,10 @@ static inline uint64_t fw_read(struct fw_stream *s, uint64_t wall)
     return fw_now(FW_CPU);
 }
 
+/* patience.c */
+void fw_start_patiently(int starts);
+void fw_yield_to_launcher(void);
+
 /* bytes.c */
 void fw_grow(struct fw_bytes *b, size_t more);
 void fw_text(struct fw_bytes *b, const char *text);
