@@ -178,7 +178,8 @@ leanmd)
     charmc leanmd.ci
     for part in Main Cell Compute; do charmc -O2 -o $part.o -c $part.C; done
     charmc -O2 -language charm++ -o leanmd Main.o Cell.o Compute.o
-    record ./leanmd 5 5 5 2
+    cells=$((ranks < 512 ? 5 : 8))
+    record ./leanmd $cells $cells $cells 2
     ;;
 *) usage ;;
 esac
