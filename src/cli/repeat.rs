@@ -225,7 +225,7 @@ fn compare_results(before: &Path, now: &Path, owner: &Owner) -> Compared {
         }
     }
     let but = if marker == RESULT_FILE {
-        ", except for the times of `engine`"
+        ", except for the times and events of `engine`"
     } else {
         ""
     };

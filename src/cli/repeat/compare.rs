@@ -10,8 +10,8 @@ use std::path::Path;
 /// Most bytes of a line that are kept for a message.
 const MOST: usize = 1 << 12;
 
-/// Says behind the name of a file how `now` differs from `before`; `None` if it does not. The times of `engine` in a
-/// `result.json` do not count.
+/// Says behind the name of a file how `now` differs from `before`; `None` if it does not. The times and events of
+/// `engine` in a `result.json` do not count.
 pub(super) fn first_difference(before: &Path, now: &Path) -> Option<String> {
     let is_missing = |e: &io::Error| e.kind() == io::ErrorKind::NotFound;
     match (open_regular(before), open_regular(now)) {
@@ -21,7 +21,8 @@ pub(super) fn first_difference(before: &Path, now: &Path) -> Option<String> {
         (Ok(_), Err(_)) => Some(", which was not written again".to_owned()),
         (Ok(_), Ok(_)) if before.ends_with(RESULT_FILE) => {
             let both = [before, now].map(read_regular_text);
-            let [Ok(before), Ok(now)] = both.map(|text| text.map(|text| without_speed(&text)))
+            let [Ok(before), Ok(now)] =
+                both.map(|text| text.map(|text| without_what_varies(&text)))
             else {
                 return Some(", which cannot be read".to_owned());
             };
@@ -71,7 +72,7 @@ fn shown(line: &[u8]) -> String {
 }
 
 /// `result.json` without the values that differ from run to run.
-fn without_speed(text: &str) -> String {
+fn without_what_varies(text: &str) -> String {
     let mut in_engine = false;
     let mut kept = String::with_capacity(text.len());
     for line in text.lines() {
@@ -81,7 +82,7 @@ fn without_speed(text: &str) -> String {
             _ => {}
         }
         let key = line.trim_start().split('"').nth(1).unwrap_or_default();
-        if in_engine && Engine::SPEED_KEYS.contains(&key) {
+        if in_engine && Engine::KEYS_THAT_VARY.contains(&key) {
             continue;
         }
         // A study leaves these values out, and what is then last has no comma.
@@ -100,14 +101,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_times_of_the_engine_may_differ() {
+    fn only_times_and_events_of_the_engine_may_differ() {
         let text = |seed: u32, wall: &str| {
             format!(
                 "{{\n  \"seed\": {seed},\n  \"engine\": {{\n    \"threads\": 1{wall}\n  }},\n  \"wall_s\": 1\n}}\n"
             )
         };
         let with_wall = text(1, ",\n    \"wall_s\": 1.5");
-        assert_eq!(without_speed(&with_wall), without_speed(&text(1, "")));
-        assert_ne!(without_speed(&text(1, "")), without_speed(&text(2, "")));
+        assert_eq!(
+            without_what_varies(&with_wall),
+            without_what_varies(&text(1, ""))
+        );
+        assert_ne!(
+            without_what_varies(&text(1, "")),
+            without_what_varies(&text(2, ""))
+        );
     }
 }

@@ -143,8 +143,10 @@ impl Engine {
         }
     }
 
-    /// The keys of what [`without_speed`](Self::without_speed) leaves out.
-    pub const SPEED_KEYS: [&str; 4] = [
+    /// The keys in which two results of one experiment may differ: how fast the program was, and the events, which count
+    /// what `--messages` has reported.
+    pub const KEYS_THAT_VARY: [&str; 5] = [
+        "events",
         "wall_s",
         "baseline_wall_s",
         "peak_rss_bytes",
