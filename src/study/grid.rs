@@ -1,8 +1,7 @@
 //! The points of a study: every combination of the settings of its axes that is not excluded.
 
+use super::hidden;
 use crate::config::{ConfigError, Override, ParsedBase, Plan, Study, Texts, resolve_parsed};
-use crate::replay::Repeat;
-use flitwise_base::quote::quoted;
 
 /// Most points that a message tries.
 const MOST_TRIED: usize = 64;
@@ -29,16 +28,8 @@ impl Grid {
     /// The points of a study.
     ///
     /// # Errors
-    /// If all combinations are excluded.
+    /// If all combinations are excluded, a setting has no effect, or two points are the same run.
     pub fn of(study: Study) -> Result<Self, ConfigError> {
-        let set = study.sets.iter().find(|set| set.key() == "seed");
-        if let (Some(set), false) = (set, study.seeds.is_empty()) {
-            let problem = format!(
-                "{} does nothing beside the seeds of the study; remove one of them",
-                quoted(set.key())
-            );
-            return Err(ConfigError::new("seed", problem));
-        }
         let mut points = Vec::new();
         let mut choice = vec![0; study.axes.len()];
         loop {
@@ -60,7 +51,9 @@ impl Grid {
             let problem = "leaves out every combination; remove an exclusion";
             Err(ConfigError::new("exclude", problem))
         } else {
-            Ok(Self { study, points })
+            let grid = Self { study, points };
+            hidden::check(&grid)?;
+            Ok(grid)
         }
     }
 
@@ -141,7 +134,7 @@ impl Grid {
     }
 
     /// The overrides of a point.
-    fn overrides(&self, point: usize) -> Vec<&Override> {
+    pub(super) fn overrides(&self, point: usize) -> Vec<&Override> {
         let study = &self.study;
         let mut overrides: Vec<&Override> = study.sets.iter().collect();
         for (axis, &setting) in study.axes.iter().zip(&self.points[point].choice) {

@@ -12,6 +12,7 @@ mod draw;
 mod estimate;
 mod execute;
 mod grid;
+mod hidden;
 mod interaction;
 mod job_tables;
 mod metrics;

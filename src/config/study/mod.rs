@@ -6,7 +6,7 @@ pub(super) mod keys;
 pub(super) mod range;
 mod written;
 
-use crate::config::document::{ConfigError, SET, Texts, VARY, check_name, refused, suggestion};
+use crate::config::document::{ConfigError, Texts, VARY, check_name, refused, suggestion};
 use crate::config::study::base::{Base, Override};
 use crate::config::study::range::{seeds, values_of};
 use crate::figure::tables::TableFormat;
@@ -180,13 +180,6 @@ impl Study {
         let error = |problem: String| refused("", problem);
         if key == Some("seed") {
             return error("`seed` is no axis; give the seeds as `seeds` (--seeds)".to_owned());
-        }
-        let is_set = |set: &Override| set.place.is_none() && Some(set.key()) == key;
-        if let Some(set) = self.sets.iter().find(|set| is_set(set)) {
-            let text = cut(&set.text);
-            return error(format!(
-                "{SET} {text} sets the same key; remove one of them"
-            ));
         }
         if axis.name.trim().is_empty() {
             return error("the name of an axis is empty; tables need one".to_owned());
