@@ -1,5 +1,7 @@
 //! `flitwise run`: runs an experiment and its baselines.
 
+mod options;
+
 use super::clock::Clock;
 use super::console::{json_text, print, tell};
 use super::error::{CliError, bad_config, no_result, unwritable};
@@ -21,6 +23,7 @@ use flitwise::results::{
     experiment_toml, is_series_file, write_distributions, write_link_files,
 };
 use flitwise::run::{RunError, RunResult, Session, Status};
+use options::Work;
 use serde::Serialize;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -87,10 +90,10 @@ pub struct RunArgs {
     stop_when_saturated: bool,
     /// Simulates for a second, estimates how long the experiment takes, and ends; with many runs, simulates a
     /// few of them for half a second each.
-    #[arg(long, conflicts_with_all = ["out", "json", "quiet", "explain"])]
+    #[arg(long)]
     estimate: bool,
     /// With --seeds or --vary: lists the runs and estimates their time, as `flitwise study --dry-run` does.
-    #[arg(long, conflicts_with_all = ["json", "quiet", "explain"])]
+    #[arg(long)]
     dry_run: bool,
     #[command(flatten)]
     pub(super) timeline: TimelineArgs,
@@ -119,21 +122,21 @@ impl RunArgs {
 const NO_SPLIT: &str = "--no-split";
 const EXPLAIN: &str = "--explain";
 const UNTIL_SATURATED: &str = "--stop-when-saturated";
+/// A setting of a study on which its runs depend.
+const NO_ENDLESS_BASELINES: &str = "endless_baselines = false";
 
 /// Most seeds that `--until-ci` runs.
 const MAX_SEEDS: u64 = 30;
 
 /// Runs the experiment many times.
 fn run_many(args: &RunArgs, file: &Path) -> Result<(), CliError> {
-    let files = args.timeline.files();
-    let [timeline, messages] = files.map(|(option, file)| (option, file.is_some()));
-    let of_one_run = [("--explain", args.explain), timeline, messages];
-    if let Some((option, _)) = of_one_run.iter().find(|(_, given)| *given) {
-        return Err(CliError::BadInput(format!(
-            "{option} is for one run; leave out --seeds, --vary and --until-ci, or give the option to one of the \
-             runs: with --out the study keeps the command of the slowest in slowest-run/command.txt"
-        )));
-    }
+    let lists = args.dry_run || args.estimate;
+    let work = if lists {
+        Work::ListOfRuns
+    } else {
+        Work::ManyRuns
+    };
+    options::check(args, work)?;
     working::begin_study(args.quiet);
     let typed = |e| bad_config(None, &e);
     if let Some(other) = instead("run", Wanted::Experiment, file) {
@@ -156,9 +159,9 @@ fn run_many(args: &RunArgs, file: &Path) -> Result<(), CliError> {
     }
     study.split = !args.no_split;
     // The words that the experiment has for itself head the tables of its study as well.
-    let of_experiment = config::load(file, &args.sets).ok();
-    if let Some(name) = of_experiment.and_then(|plan| plan.about.name) {
-        study.name = name;
+    if let Ok(plan) = config::load(file, &args.sets) {
+        study.name = plan.about.name.clone().unwrap_or(study.name);
+        fits_jobs(args, &plan)?;
     }
     let options = super::study::Options {
         cluster: None,
@@ -168,7 +171,7 @@ fn run_many(args: &RunArgs, file: &Path) -> Result<(), CliError> {
         out: args.out.clone(),
         records: args.records.clone(),
         jobs: args.threads,
-        dry_run: args.dry_run || args.estimate,
+        dry_run: lists,
         json: args.json,
         quiet: args.quiet,
         stop_when_saturated: args.stop_when_saturated,
@@ -186,18 +189,24 @@ fn plan(
     let mut plan = config::load(file, sets)
         .map_err(|e| instead::error("run", Wanted::Experiment, Some(file), &e))?;
     let given = |option| repeated.is_some() && has_option(&plan, option);
-    let (split, explain) = (!given(NO_SPLIT), given(EXPLAIN));
-    plan.split = split && !args.no_split;
+    let options = [NO_SPLIT, EXPLAIN, NO_ENDLESS_BASELINES];
+    let [no_split, explain, few_baselines] = options.map(given);
+    plan.split = !no_split && !args.no_split;
     plan.explain = explain || args.explain;
-    explainable(&plan)?;
-    if args.stop_when_saturated && plan.experiment.measure.is_some() {
-        return Err(CliError::BadInput(
-            "--stop-when-saturated is for jobs beside background traffic; without a job the loads are \
-             measured, saturated or not: remove it"
-                .into(),
-        ));
+    if few_baselines {
+        plan.leave_out_endless_baselines();
     }
+    explainable(&plan)?;
+    fits_jobs(args, &plan)?;
     Ok(plan)
+}
+
+/// Refuses options for jobs if there is none.
+fn fits_jobs(args: &RunArgs, plan: &Plan) -> Result<(), CliError> {
+    match plan.experiment.measure {
+        Some(_) => options::check(args, Work::Loads),
+        None => Ok(()),
+    }
 }
 
 pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
@@ -210,6 +219,9 @@ pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
         return Err(CliError::BadInput(
             "--dry-run is for many runs: add --seeds or --vary; --estimate says how long one run takes".into(),
         ));
+    }
+    if args.estimate {
+        options::check(args, Work::Estimate)?;
     }
     let [timeline, messages] = args.timeline.files();
     let outputs = [timeline, messages, ("--records", args.records.as_deref())];
@@ -317,10 +329,11 @@ pub(super) fn write_result(
     write_distributions(dir, plan, &result.main)
 }
 
-/// The options of the command on which the result of `plan` depends.
+/// The options of the command or the study on which the result of `plan` depends.
 pub(super) fn options_of(plan: &Plan, until_saturated: bool) -> Vec<String> {
     let options = [
         (NO_SPLIT, !plan.split),
+        (NO_ENDLESS_BASELINES, !plan.endless_baselines),
         (EXPLAIN, plan.explain),
         (UNTIL_SATURATED, until_saturated),
     ];

@@ -85,13 +85,6 @@ impl TimelineArgs {
                 not_an_input(option, path, named.chain(traces).chain([file]))?;
             }
         }
-        let given = self.files().into_iter().find(|(_, file)| file.is_some());
-        if let (Some((option, _)), Some(_)) = (given, &plan.experiment.measure) {
-            return Err(CliError::BadInput(format!(
-                "{option} shows the ranks of jobs, and the experiment has none: add a [[job]], or \
-                 take time series of its loads ([series])"
-            )));
-        }
         Ok(Watching {
             timeline: self.timeline(plan, out)?,
             messages: self.messages(plan)?,
@@ -104,7 +97,7 @@ impl TimelineArgs {
         };
         let Some(format) = MessageFile::format_of_name(path) else {
             return Err(CliError::BadInput(format!(
-                "--messages: the name `{}` has an unknown extension; let it end in .csv or .parquet",
+                "--messages: the name `{}` has an unknown extension; let it end in .csv, .csv.gz, .csv.zst or .parquet",
                 path.display()
             )));
         };
@@ -129,7 +122,7 @@ impl TimelineArgs {
         let Some(format) = TimelineFormat::of_name(path) else {
             return Err(CliError::BadInput(format!(
                 "--timeline: the name `{}` has an unknown extension; let it end in .pftrace (Perfetto), .paje \
-                 or .csv",
+                 or .csv, and .gz or .zst behind it",
                 path.display()
             )));
         };

@@ -18,9 +18,9 @@ use crate::fabric::ids::NicId;
 use crate::fabric::qos::dtable_table::DTableTable;
 use crate::fabric::spec::FabricSpec;
 use crate::oblivious::Request;
-use crate::replay::NodeSpec;
 use crate::replay::background::{NicQueueing, message_units};
 use crate::replay::placement::{self, Distribution, FreeNics};
+use crate::replay::{NodeSpec, Repeat};
 use crate::units::Ratio;
 use flitwise_base::quote::quoted;
 
@@ -68,6 +68,8 @@ pub struct Plan {
     pub experiment: Experiment,
     /// Runs that slowdown is measured against; empty if switched off.
     pub baselines: Vec<Baseline>,
+    /// Whether baselines of jobs that repeat until the others end are among them.
+    pub endless_baselines: bool,
     /// Whether the jobs are also replayed on better networks, which tells where the time
     /// goes. Without a job nothing is.
     pub split: bool,
@@ -96,6 +98,15 @@ impl Plan {
         std::iter::once(&self.experiment).chain(baselines)
     }
 
+    /// Leaves out the baselines whose jobs all repeat until the others end.
+    pub fn leave_out_endless_baselines(&mut self) {
+        self.endless_baselines = false;
+        let jobs = &self.experiment.jobs;
+        let ends = |&(main, _): &(usize, usize)| jobs[main].repeat != Repeat::UntilOthersEnd;
+        self.baselines
+            .retain(|baseline| baseline.jobs.iter().any(ends));
+    }
+
     /// Gives the experiment another name, as far as the file of an experiment can hold it.
     pub fn set_name(&mut self, name: &str) {
         let name = shown_name(name);
@@ -109,6 +120,7 @@ impl Plan {
         Self {
             experiment,
             baselines: Vec::new(),
+            endless_baselines: true,
             split: false,
             explain: false,
             about: About::default(),

@@ -63,7 +63,8 @@ pub fn resolve_text(
 }
 
 /// Resolves an experiment with these overrides applied in order. A message about an override shows the
-/// place that it was taken from. Unlike [`load`], it takes an experiment that asks for a static analysis.
+/// place that it was taken from. Unlike [`load`], it takes an experiment that asks for a static analysis, and leaves out
+/// time series.
 ///
 /// # Errors
 /// Like [`load`].
@@ -76,7 +77,7 @@ pub(crate) fn resolve_parsed(
     base: &ParsedBase<'_>,
     overrides: &[&Override],
 ) -> Result<Plan, ConfigError> {
-    resolve(base, overrides, Done::Either)
+    resolve(base, overrides, Done::Studied)
 }
 
 /// An experiment whose text is parsed once for any number of overrides.
@@ -105,8 +106,8 @@ impl<'t> ParsedBase<'t> {
 enum Done {
     /// It is simulated.
     Simulated,
-    /// It is simulated or analysed, as the experiment asks.
-    Either,
+    /// It is a point of a study: simulated or analysed, as the experiment asks, without time series.
+    Studied,
 }
 
 fn resolve(
@@ -148,7 +149,11 @@ fn resolve_reading(
         let e = document.locate(explain_preset(&said, &document, e));
         explain_override(overrides, e)
     })?;
-    plan.written = Written::of(&said, "", implied, dir);
+    let mut kept = said.clone();
+    if done == Done::Studied {
+        kept.remove("series");
+    }
+    plan.written = Written::of(&kept, "", implied, dir);
     let main = &plan.experiment;
     let has_baseline = raw.baseline.enabled.unwrap_or(true);
     if has_baseline && main.congestion.is_none() && main.measure.is_none() {
@@ -231,7 +236,13 @@ fn planned(
 fn analysed(raw: &RawExperiment, done: Done) -> Result<(), ConfigError> {
     keys::stands_alone(raw)?;
     match done {
-        Done::Either => Ok(()),
+        Done::Studied => Ok(()),
+    if done == Done::Studied && series.take().is_some() {
+        experiment.remarks.push(
+            "a study records no time series, so [series] does nothing: run one of its points alone with --out"
+                .to_owned(),
+        );
+    }
         Done::Simulated => refused(
             "congestion",
             "asks for a static analysis, which simulates nothing: run `flitwise congestion` on this file, or a study of it; \

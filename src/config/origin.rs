@@ -22,7 +22,7 @@ pub struct Origin {
     /// The directory from which all paths of the file start, relative to the file.
     #[schemars(extend("x-default" = "the directory of the file"))]
     pub directory: Option<PathBuf>,
-    /// Options of the command on which the result depends.
+    /// Options of the command or the study on which the result depends.
     #[serde(default)]
     pub options: Vec<String>,
     /// The traces, each once.

@@ -36,7 +36,10 @@ pub struct RunWarning {
 /// The warnings about a run.
 #[must_use]
 pub fn run_warnings(plan: &Plan, result: &RunResult) -> Vec<RunWarning> {
-    let mut all = unfinished_jobs(plan, result);
+    let mut all = Vec::new();
+    if plan.endless_baselines {
+        all = unfinished_jobs(plan, result);
+    }
     all.extend(shared_nics(plan, result));
     let flows = silent_flows(plan, result).into_iter().enumerate();
     all.extend(flows.filter_map(|(at, text)| {
@@ -52,19 +55,20 @@ fn outcomes(result: &RunResult) -> impl Iterator<Item = (usize, &JobOutcome)> {
     jobs.filter_map(|(at, outcome)| Some((at, outcome.as_ref()?)))
 }
 
-/// Jobs that repeat until the others end and did not end once.
+/// Jobs that repeat until the others end and did not end once, where their own time is asked for.
 fn unfinished_jobs(plan: &Plan, result: &RunResult) -> Vec<RunWarning> {
     let unfinished = outcomes(result).filter(|(_, outcome)| outcome.endless && !outcome.complete);
+    let other = outcomes(result).find(|(_, outcome)| !outcome.endless);
+    let other = other.map_or(0, |(at, _)| at);
     let one = |(at, outcome): (usize, &JobOutcome)| {
-        let alone = job_baseline(plan, result, at).map_or_else(
-            || "run it alone to see what it needs".to_owned(),
-            |alone| format!("alone it takes {}", human_time(alone.execution_ps)),
-        );
+        let alone = job_baseline(plan, result, at).map_or_else(String::new, |alone| {
+            format!("; alone it takes {}", human_time(alone.execution_ps))
+        });
         RunWarning {
             subject: Subject::UnfinishedJob(at),
             text: format!(
-                "job {} did not finish once before the others ended, so its time is theirs; {alone}: let the others repeat \
-                 more often (job.N.repeat)",
+                "job {} did not finish once before the others ended, so the time shown for it is how long they took{alone}. To measure it, \
+                 let the others repeat more often (job.{other}.repeat)",
                 quoted(&outcome.name)
             ),
         }

@@ -121,14 +121,8 @@ impl Grid {
             e
         })?;
         plan.split = study.split && plan.experiment.congestion.is_none();
-        plan.series = None;
         if study.without_endless_baselines {
-            let jobs = plan.experiment.jobs.clone();
-            plan.baselines.retain(|baseline| {
-                let ends =
-                    |&(main, _): &(usize, usize)| jobs[main].repeat != Repeat::UntilOthersEnd;
-                baseline.jobs.iter().any(ends)
-            });
+            plan.leave_out_endless_baselines();
         }
         Ok(plan)
     }

@@ -109,7 +109,7 @@ pub struct StudyRunArgs {
     jobs: Option<u16>,
     /// Lists the runs and estimates their time, and keeps nothing. Without records it simulates some of the
     /// runs for half a second each.
-    #[arg(long, visible_alias = "estimate")]
+    #[arg(long, visible_alias = "estimate", conflicts_with_all = ["json", "quiet"])]
     dry_run: bool,
     /// Adds seeds to a point until the 95 % interval of its execution time is within this part of the
     /// mean on both sides, such as 2%.
