@@ -1,5 +1,6 @@
 //! `flitwise plot`: figures from the directories of runs, studies and static analyses.
 
+use super::console::tell;
 use super::error::CliError;
 use super::out::unwritten;
 use super::report::{Subjects, bad};
@@ -7,7 +8,7 @@ use super::signal;
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser};
 use flitwise::figure::{EncodeError, Figure, FileFormat, MAX_WIDTH, MIN_WIDTH, encoded};
-use flitwise::report::{Choice, FigureKind, METRICS, Source, figures_with, kind};
+use flitwise::report::{Choice, FigureKind, METRICS, Source, figures_with, kind, left_out};
 use flitwise::results::MissingFeature;
 use flitwise_base::quote::cut;
 use flitwise_formats::sink::{Batch, Sink};
@@ -113,6 +114,11 @@ impl PlotArgs {
             metric: self.metric.clone(),
         };
         let mut figures = figures_with(kind, &sources, &choice).map_err(bad)?;
+        if !self.is_quiet() {
+            for text in left_out(kind, &sources, &choice) {
+                tell(format_args!("warning: {text}"));
+            }
+        }
         for (label, is_found) in renames.into_iter().zip(of_sources) {
             let mut keys = splits(label);
             if !keys.any(|(from, to)| rename(&mut figures, from, to)) && !is_found {

@@ -2,7 +2,7 @@
 //! choices that a figure does not have.
 
 use super::choice::Choice;
-use super::{FigureKind, figures};
+use super::{FigureKind, figures, figures_with};
 use crate::config::nearest;
 use crate::report::ReportError;
 use crate::report::source::{RunSource, Source, StudyRow, StudySource};
@@ -60,6 +60,29 @@ pub(in crate::report) fn missing(kind: FigureKind, sources: &[Source]) -> String
         "{} {has} no {what}: `{command}`; {fitting}",
         described(sources)
     )
+}
+
+/// Explains which of several sources have no part in the figures of a kind.
+pub(in crate::report) fn left_out(
+    kind: FigureKind,
+    sources: &[Source],
+    choice: &Choice,
+) -> Vec<String> {
+    let (what, command) = kind.subject().needs;
+    let what = what.split(": ").next().unwrap_or(what);
+    let one = |source: &Source| {
+        let alone = std::slice::from_ref(source);
+        let lacks = figures_with(kind, alone, choice).is_ok_and(|figures| figures.is_empty());
+        let text = || {
+            let source = described(alone);
+            format!("{source} is left out, because it has no {what}: `{command}`")
+        };
+        lacks.then(text)
+    };
+    match sources {
+        [_] => Vec::new(),
+        _ => sources.iter().filter_map(one).collect(),
+    }
 }
 
 /// Explains that no kind has this name.

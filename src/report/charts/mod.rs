@@ -24,7 +24,7 @@ mod title;
 pub use choice::Choice;
 pub use differences::METRICS;
 pub(super) use links::hottest;
-pub(super) use missing::{missing, needs, unknown};
+pub(super) use missing::{left_out, missing, needs, unknown};
 pub(super) use subject::{Heading, details};
 pub(super) use title::for_job;
 
