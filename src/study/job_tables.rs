@@ -3,7 +3,7 @@
 use super::aggregate::{Group, Mean};
 use super::grid::Grid;
 use super::row::{JobNumbers, JobRow, RunRow};
-use super::tables::{Sheet, axis_names, counted, labels, mean_text, varying};
+use super::tables::{Sheet, axis_names, labels, mean_text, varying};
 use crate::units::human_time;
 use flitwise_base::quote::quoted;
 
@@ -25,12 +25,13 @@ pub(super) fn names(rows: &[RunRow]) -> Vec<&str> {
     names
 }
 
-/// A table for each job: its means over the seeds by point. None if the runs have one job.
+/// A table for each job: its means over the seeds by point. None if each run has one job.
 pub(super) fn sheets(grid: &Grid, rows: &[RunRow], groups: &[Group<'_>]) -> Vec<Sheet> {
-    let names = names(rows);
-    let several = if names.len() > 1 { &names[..] } else { &[] };
-    let sheet = |name: &&str| sheet(grid, groups, name);
-    several.iter().map(sheet).collect()
+    if rows.iter().all(|row| row.jobs.len() < 2) {
+        return Vec::new();
+    }
+    let names = names(rows).into_iter();
+    names.map(|name| sheet(grid, groups, name)).collect()
 }
 
 fn sheet(grid: &Grid, groups: &[Group<'_>], name: &str) -> Sheet {
@@ -43,8 +44,17 @@ fn sheet(grid: &Grid, groups: &[Group<'_>], name: &str) -> Sheet {
     for group in groups {
         let jobs = group.complete().flat_map(|row| &row.jobs);
         let jobs: Vec<&JobRow> = jobs.filter(|job| job.job == name).collect();
+        if jobs.is_empty() && group.complete().next().is_some() {
+            continue;
+        }
         let mut row = labels(grid, group.point, &axes);
-        row.push(counted(group));
+        let ended = |job: &&&JobRow| job.value("execution_time_ps").is_some();
+        row.push(
+            match (jobs.iter().filter(ended).count(), group.rows.len()) {
+                (ended, all) if ended == all => all.to_string(),
+                (ended, all) => format!("{ended} of {all}"),
+            },
+        );
         for (column, _, factor, decimals) in SHOWN {
             let values = jobs.iter().filter_map(|job| job.value(column));
             let values: Vec<f64> = values.map(|value| value * factor).collect();

@@ -175,7 +175,7 @@ fn all_points(
 }
 
 /// The number of runs of a group, and how many of them failed.
-pub(super) fn counted(group: &Group<'_>) -> String {
+fn counted(group: &Group<'_>) -> String {
     match group.failed() {
         0 => group.rows.len().to_string(),
         failed => format!("{} ({failed} failed)", group.rows.len()),
