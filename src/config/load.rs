@@ -125,6 +125,9 @@ fn resolve_reading(
     done: Done,
 ) -> Result<Plan, ConfigError> {
     let ParsedBase { base, .. } = *parsed;
+    if base.for_analyses {
+        fit_analyses(overrides)?;
+    }
     let mut texts = parsed.texts.clone();
     let sets: Vec<usize> = overrides
         .iter()
@@ -170,6 +173,21 @@ fn resolve_reading(
         plan.baselines = baselines.map_err(|e| base.locate(e))?;
     }
     Ok(plan)
+}
+
+/// Refuses overrides that a static analysis does not use.
+fn fit_analyses(overrides: &[&Override]) -> Result<(), ConfigError> {
+    let is_unused = |set: &&&Override| {
+        let section = set.key().split('.').next().unwrap_or_default();
+        keys::FOR_SIMULATIONS.contains(&section)
+    };
+    let Some(set) = overrides.iter().find(is_unused) else {
+        return Ok(());
+    };
+    let problem = "is for simulations, and a static analysis uses only [fabric] and [congestion]; leave it out";
+    let mut error = ConfigError::new(set.key(), problem);
+    error.location = set.key_place.clone().or_else(|| set.place.clone());
+    Err(error)
 }
 
 /// Names the override behind an error that the file shows: of the topology, if that has too few NICs for a key, or of a part
@@ -219,6 +237,12 @@ fn planned(
         something_to_do(document, &experiment)?;
         resolve::unused(raw, document, &experiment)?;
     }
+    if done == Done::Studied && series.take().is_some() {
+        experiment.remarks.push(
+            "a study records no time series, so [series] does nothing: run one of its points alone with --out"
+                .to_owned(),
+        );
+    }
     let preset = document.get("fabric.preset").and_then(DeValue::as_str);
     let speeds = fabric::link_speeds(&raw.fabric, preset, &experiment.fabric, dir)?;
     experiment.remarks.extend(speeds.unused.clone());
@@ -237,12 +261,6 @@ fn analysed(raw: &RawExperiment, done: Done) -> Result<(), ConfigError> {
     keys::stands_alone(raw)?;
     match done {
         Done::Studied => Ok(()),
-    if done == Done::Studied && series.take().is_some() {
-        experiment.remarks.push(
-            "a study records no time series, so [series] does nothing: run one of its points alone with --out"
-                .to_owned(),
-        );
-    }
         Done::Simulated => refused(
             "congestion",
             "asks for a static analysis, which simulates nothing: run `flitwise congestion` on this file, or a study of it; \

@@ -74,7 +74,7 @@ pub(super) fn write(out: &mut String, check: &Check) {
     if check.runs > 1 {
         let _ = writeln!(
             out,
-            "\nerror of the mean, run by run: 1/congestion {}, max-min fair share {}",
+            "\nrelative error of the mean, run by run: 1/congestion {}, max-min fair share {}",
             over_runs(&check.over_runs.by_congestion),
             over_runs(&check.over_runs.by_fair_share)
         );

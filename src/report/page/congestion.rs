@@ -260,7 +260,7 @@ fn words(check: &Check) -> String {
             format!("{:+.2} ± {:.2} %", 100.0 * spread.mean, 100.0 * half)
         };
         words += &format!(
-            " The error of the mean, run by run, is {} for 1/congestion and {} for the fair share.",
+            " The relative error of the mean, run by run, is {} for 1/congestion and {} for the fair share.",
             error(&check.over_runs.by_congestion),
             error(&check.over_runs.by_fair_share)
         );

@@ -36,7 +36,7 @@ impl Prediction {
         "prediction",
         "predicted",
         "simulated",
-        "mean error",
+        "mean relative error",
         "mean absolute",
         "median",
         "largest",
