@@ -17,7 +17,7 @@ use flitwise::results::{
     COMPARISON_FILE, ComparedRun, SeriesFiles, comparison_json, explanation_page, result_json,
     summary,
 };
-use flitwise::run::{Control, Progress, RunResult, Session, Silent};
+use flitwise::run::{Control, RunResult, Session};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
@@ -134,9 +134,8 @@ fn simulate<'a>(
     series: Option<&SeriesFiles<'_>>,
     stop: &'static AtomicBool,
 ) -> Result<(RunResult, Option<Compared<'a>>), CliError> {
-    let shown = (!args.quiet).then(Shown::new);
-    let progress: &dyn Progress = shown.as_ref().map_or(&Silent, |shown| shown);
-    let mut control = Control::default().stopped_by(stop).reporting_to(progress);
+    let shown = Shown::new(args.quiet);
+    let mut control = Control::default().stopped_by(stop).reporting_to(&shown);
     if let Some(files) = series {
         control = control.recorded_by(files);
     }
@@ -147,9 +146,7 @@ fn simulate<'a>(
     };
     let result = one(file, plan, sets);
     let against = other.map(|(file, plan)| Ok((plan, one(file, plan, &[])?)));
-    if let Some(shown) = &shown {
-        shown.finish();
-    }
+    shown.finish();
     Ok((result?, against.transpose()?))
 }
 

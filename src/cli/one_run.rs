@@ -14,7 +14,7 @@ use super::warnings;
 use flitwise::config::Plan;
 use flitwise::results::document::Document;
 use flitwise::results::{SeriesFiles, result_json, summary};
-use flitwise::run::{Control, Progress, RunResult, Session, Silent};
+use flitwise::run::{Control, RunResult, Session};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use tempfile::TempDir;
@@ -94,9 +94,8 @@ impl OneRun<'_> {
         stop: &'static AtomicBool,
     ) -> Result<RunResult, CliError> {
         let plan = self.plan;
-        let shown = (!self.args.quiet).then(Shown::new);
-        let progress: &dyn Progress = shown.as_ref().map_or(&Silent, |shown| shown);
-        let mut control = Control::default().stopped_by(stop).reporting_to(progress);
+        let shown = Shown::new(self.args.quiet);
+        let mut control = Control::default().stopped_by(stop).reporting_to(&shown);
         if let Some(files) = series {
             control = control.recorded_by(files);
         }
@@ -115,9 +114,7 @@ impl OneRun<'_> {
                 None => session.run(plan, &control),
             }
         });
-        if let Some(shown) = &shown {
-            shown.finish();
-        }
+        shown.finish();
         outcome.map_err(|e| failed(&e, self.file, self.sets))
     }
 

@@ -32,12 +32,16 @@ pub(super) enum Shown {
     Bar(Bar),
     /// In a file or a pipe.
     Lines(Lines<std::io::Stderr>),
+    /// Warnings alone.
+    Quiet,
 }
 
 impl Shown {
     /// Chooses the form that fits standard error.
-    pub fn new() -> Self {
-        if terminal() {
+    pub fn new(quiet: bool) -> Self {
+        if quiet {
+            Self::Quiet
+        } else if terminal() {
             Self::Bar(Bar::new())
         } else {
             Self::Lines(Lines::new(LINE_EVERY, std::io::stderr()))
@@ -48,6 +52,7 @@ impl Shown {
         match self {
             Self::Bar(bar) => bar.show(run, work, text),
             Self::Lines(lines) => lines.show_at(lines.started.elapsed(), run, work, text),
+            Self::Quiet => {}
         }
     }
 
@@ -68,7 +73,7 @@ impl Progress for Shown {
         let warning = text::saturated(seen);
         match self {
             Self::Bar(bar) => bar.bar.suspend(|| tell(format_args!("{warning}"))),
-            Self::Lines(_) => tell(format_args!("{warning}")),
+            Self::Lines(_) | Self::Quiet => tell(format_args!("{warning}")),
         }
     }
 }

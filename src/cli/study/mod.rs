@@ -24,8 +24,8 @@ use flitwise::config::Study;
 use flitwise::results::COMMAND_FILE;
 use flitwise::run::{Control, Session};
 use flitwise::study::{
-    Engine, Grid, Here, Prepared, SLOWEST_RUN, STUDY_FILE, Studied, StudyProgress, Unwatched,
-    compare, estimate, json_lines, study_toml, summary_text, write_tables,
+    Engine, Grid, Here, Prepared, SLOWEST_RUN, STUDY_FILE, Studied, compare, estimate, json_lines,
+    study_toml, summary_text, write_tables,
 };
 use measured::measured;
 use prepare::prepare;
@@ -258,20 +258,17 @@ pub(super) fn execute(study: Study, options: &Options) -> Result<(), CliError> {
         _ => None,
     };
     let engine: &dyn Engine = cluster.as_ref().map_or(&Here, |following| following);
-    let shown = (!options.quiet).then(Shown::new);
-    let progress: &dyn StudyProgress = shown.as_ref().map_or(&Unwatched, |shown| shown);
+    let shown = Shown::new(options.quiet);
     let studied = Studied::run(
         grid,
         prepared,
         &mut session,
         engine,
         &control,
-        progress,
+        &shown,
         threads,
     );
-    if let Some(shown) = &shown {
-        shown.finish();
-    }
+    shown.finish();
     let studied = studied.map_err(bad_run)?;
     let kept = out.as_ref().zip(text.as_deref());
     let printed = deliver(&studied, kept, &mut session, options)?;
