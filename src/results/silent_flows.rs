@@ -49,9 +49,10 @@ fn beside_jobs(
         )
     } else {
         let times = times(experiment, flow, flow.rate);
-        format!(
-            "background {at} {what}: {times}, and the run takes {whole}; choose shorter messages (key message)"
-        )
+        let cure = cut_short(flow, end_ps).unwrap_or_else(|| {
+            format!("the run takes {whole}; choose shorter messages (key message)")
+        });
+        format!("background {at} {what}: {times}, and {cure}")
     })
 }
 
@@ -95,12 +96,25 @@ fn in_window(
             human_time(from_ps),
             human_time(to_ps),
         ),
-        None => format!(
-            "background {at} {what} at load {load}: {}, and the window takes {window}; choose a longer measure.window or \
-             shorter messages (key message)",
-            times(experiment, flow, rate),
-        ),
+        None => {
+            let times = times(experiment, flow, rate);
+            let cure = cut_short(flow, to_ps).unwrap_or_else(|| {
+                format!(
+                    "the window takes {window}; choose a longer measure.window or shorter messages (key message)"
+                )
+            });
+            format!("background {at} {what} at load {load}: {times}, and {cure}")
+        }
     })
+}
+
+/// The end of a flow before `end_ps`, with its cure.
+fn cut_short(flow: &Background, end_ps: u64) -> Option<String> {
+    let stop_ps = flow.stop_ps.filter(|&stop_ps| stop_ps < end_ps)?;
+    let stop = human_time(stop_ps);
+    Some(format!(
+        "it stops at {stop}; let it stop later (key stop), or choose shorter messages (key message)"
+    ))
 }
 
 /// The counts of a flow in a complete run.
