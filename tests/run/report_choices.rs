@@ -202,7 +202,7 @@ fn texts_fit_any_job_and_name_no_page_of_the_book() {
     {
         let said = format!("{} {}", figure.title, figure.note);
         assert!(!said.contains("docs/"), "{said}");
-        let rest = said.replace("of `my was for`", "");
+        let rest = said.replace("of “my was for”", "");
         assert!(!rest.contains("my was for"), "{said}");
         named += usize::from(rest != said);
     }
@@ -215,7 +215,7 @@ fn texts_fit_any_job_and_name_no_page_of_the_book() {
         .iter()
         .filter(|caption| caption.contains("my was for"));
     assert!(
-        of_job.all(|caption| caption.contains("of `my was for`")),
+        of_job.all(|caption| caption.contains("of “my was for”")),
         "{captions:?}"
     );
     assert!(captions.len() > 5, "{captions:?}");

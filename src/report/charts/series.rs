@@ -13,7 +13,7 @@ pub(super) const SUBJECT: Subject = Subject {
     name: "cc-series",
     heading: Heading::of_runs("series", "Over time: flows and congestion control"),
     needs: (
-        "time series in CSV, which need [series]",
+        "time series in CSV, which need [series] with the format \"csv\" or \"both\"",
         "flitwise run EXP.toml --set series.interval=10us --out DIR",
     ),
     has_axes: false,

@@ -9,7 +9,7 @@ pub(super) fn titled(what: &str, label: &str) -> String {
     }
 }
 
-/// ``WHAT of `JOB` ``; the marks keep a name apart from the words around it.
+/// `WHAT of “JOB”`; the marks keep a name apart from the words around it.
 pub(crate) fn for_job(what: &str, job: &str) -> String {
-    format!("{what} of `{job}`")
+    format!("{what} of “{job}”")
 }
