@@ -1,7 +1,11 @@
 //! The clock that measured the computations of a trace with two clocks.
 
 use clap::ValueEnum;
+use flitwise::config::ConfigError;
 use flitwise::replay::trace::ComputeTime;
+
+/// The beginning of the override.
+const OF_ALL: &str = "job.*.compute_time=";
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub(super) enum Clock {
@@ -30,6 +34,12 @@ impl Clock {
             Self::Cpu => "cpu",
             Self::Auto => "auto",
         };
-        format!("job.*.compute_time={name}")
+        format!("{OF_ALL}{name}")
+    }
+
+    /// The option whose override an error shows.
+    pub fn named_in(e: &ConfigError) -> Option<String> {
+        let set = e.location.as_ref()?.text.strip_prefix(OF_ALL)?;
+        Some(format!("--clock {set}"))
     }
 }

@@ -58,6 +58,7 @@ fn advice(argument: &str, args: &[OsString]) -> Option<StyledStr> {
         && before.contains('=')
     {
         let values = before.strip_prefix("--vary=").unwrap_or(before);
+        let values = values.trim_end_matches(',');
         return Some(format!("commas separate values: --vary {values},{argument}").into());
     }
     let command = words.get(1)?;
@@ -121,6 +122,8 @@ mod tests {
             spaces.contains("commas separate values: --vary qos.scheduler=rr,sbt"),
             "{spaces}"
         );
+        let comma = said("flitwise run exp.toml --vary qos.scheduler=rr, sbt");
+        assert!(comma.contains("qos.scheduler=rr,sbt"), "{comma}");
     }
 
     #[test]

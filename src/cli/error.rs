@@ -1,5 +1,6 @@
 //! Why a command failed, and the exit codes.
 
+use super::clock::Clock;
 use flitwise::config::{ConfigError, unread};
 use flitwise::run::RunError;
 use std::path::Path;
@@ -53,6 +54,9 @@ pub fn no_result(e: &RunError, bad_config: impl FnOnce(&ConfigError) -> CliError
 
 /// Adds the file, if there is one, to an error that names no line.
 pub fn bad_config(file: Option<&Path>, e: &ConfigError) -> CliError {
+    if let Some(option) = Clock::named_in(e) {
+        return CliError::BadInput(format!("{option}: {}", e.problem));
+    }
     let place = match (e.location.is_some(), file) {
         (false, Some(file)) if !e.key.is_empty() && e.key != "--set" => {
             format!("{}: ", file.display())

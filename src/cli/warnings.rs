@@ -93,8 +93,13 @@ fn unused_keys(experiment: &Experiment, traces: &[TraceDigest]) -> Vec<String> {
         for key in &job.format_keys {
             let uses = |format: &TraceFormat| format.uses.contains(&key.setting);
             if !format_named(format).is_some_and(uses) {
+                let option = if key.name == "compute_time" {
+                    " (--clock)"
+                } else {
+                    ""
+                };
                 all.push(format!(
-                    "job.{number}.{} does nothing for `{}`, a trace of {format}",
+                    "job.{number}.{}{option} does nothing for `{}`, a trace of {format}",
                     key.name, job.trace
                 ));
             }

@@ -32,7 +32,11 @@ pub(super) fn unusable(dir: &Path, why: impl Display) -> String {
     if dir.is_file() {
         return format!("cannot write `{shown}`: it is a file; name a directory");
     }
-    format!("cannot write `{shown}`: {why}; name a directory that can be written")
+    let why = why.to_string();
+    let words = why
+        .split_once(" (os error")
+        .map_or(&*why, |(words, _)| words);
+    format!("cannot write `{shown}`: {words}; name a directory that can be written")
 }
 
 /// The error of a file that `option` names and that could not be written.

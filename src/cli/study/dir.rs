@@ -221,6 +221,12 @@ fn check_files(path: &Path) -> Result<(), CliError> {
 
 /// The tables in `dir`.
 pub(super) fn shown(dir: &Path) -> Result<String, CliError> {
+    if !dir.exists() {
+        return Err(CliError::BadInput(format!(
+            "there is no directory `{}`; name the directory of a study that has run",
+            dir.display()
+        )));
+    }
     if dir.is_dir() && !dir.join(STUDY_RESULT_FILE).is_file() {
         return Err(CliError::BadInput(format!(
             "`{}` has no study.json; name the directory of a study that has run",

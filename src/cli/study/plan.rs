@@ -3,6 +3,7 @@
 use super::measured::Measured;
 use flitwise::config::Setting;
 use flitwise::study::{Estimate, Grid};
+use flitwise::units::counted;
 use flitwise_base::quote::cut;
 use std::time::Duration;
 
@@ -34,10 +35,15 @@ pub(super) fn text(
     for axis in &study.axes {
         text += &format!("  {}: {}\n", cut(&axis.name), listed(&axis.settings));
     }
-    let points = grid.points.len();
+    let counts = [
+        (grid.points.len(), "point"),
+        (plan.runs, "run"),
+        (plan.tasks, "task"),
+    ];
+    let [points, runs, tasks] = counts.map(|(n, one)| counted(n as u64, one));
     text += &format!(
-        "{points} points, {} runs, {} tasks, of which {} are recorded\n",
-        plan.runs, plan.tasks, plan.recorded
+        "{points}, {runs}, {tasks}, of which {} are recorded\n",
+        plan.recorded
     );
     if let Some(until) = &study.until_ci {
         text += &format!(

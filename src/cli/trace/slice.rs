@@ -87,6 +87,12 @@ impl FromStr for Ranks {
 
 pub(super) fn run(args: &SliceArgs) -> Result<(), CliError> {
     let (path, reading) = (&args.input, &args.reading);
+    let [from, to] = [&args.from, &args.to].map(|time| time.as_ref().map(|time| time.0));
+    if to.is_some_and(|to| from > Some(to)) {
+        return Err(CliError::BadInput(
+            "--from is after --to; exchange the two".into(),
+        ));
+    }
     let trace = open(path)?;
     let (format, is_vef) = (trace.format, trace.is_vef());
     if is_vef && args.mark.is_some() {

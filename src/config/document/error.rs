@@ -6,6 +6,7 @@ use flitwise_base::quote::MAX_QUOTE;
 use flitwise_base::quote::{cut, is_unprintable, quoted};
 use std::fmt;
 use thiserror::Error;
+use toml::de::DeValue;
 
 /// Most characters of a name of a job, a service level or a vFabric: as many as a file name has.
 pub(crate) const MAX_NAME: usize = 255;
@@ -105,6 +106,13 @@ impl ConfigError {
         self
     }
 
+    /// The problem of an override of the list `top`, which the experiment does not have.
+    pub(crate) fn no_list(&self, top: &str) -> String {
+        let whole = self.location.as_ref().and_then(|at| at.whole_list(top));
+        let whole = whole.map_or_else(String::new, |list| format!(", or give all of it: {list}"));
+        format!("the experiment has no [[{top}]] to change; add one to the file{whole}")
+    }
+
     /// Whether another topology could cure the error: it is about the NICs of a job or of traffic.
     pub(crate) fn is_for_topology(&self) -> bool {
         let owners = ["job.", "background.", "vfabric."];
@@ -159,6 +167,18 @@ impl Location {
             length,
             width: width.max(1),
         }
+    }
+
+    /// How the override `top.0.key=value` gives the list `top` as a whole. Jobs need more than one key.
+    fn whole_list(&self, top: &str) -> Option<String> {
+        let (path, value) = self.text.split_once('=')?;
+        let key = path.trim().strip_prefix(top)?.strip_prefix(".0.")?;
+        let value = match DeValue::parse(value.trim()) {
+            Ok(_) => value.trim().to_owned(),
+            Err(_) => format!("{:?}", value.trim()),
+        };
+        let is_whole = self.source == SET && self.length < MAX_QUOTE && top != "job";
+        is_whole.then(|| format!("{SET} '{top}=[{{{key}={value}}}]'"))
     }
 
     /// The line with carets under the place; of a long line the part around it. An override has no lines;

@@ -315,7 +315,7 @@ fn explain_brackets(root: &DeTable<'_>, error: &mut ConfigError) {
     if let (Some(DeValue::Table(_)), true, true) = (value, is_listed, is_argument)
         && error.problem == PROBLEM
     {
-        error.problem = format!("the experiment has no [[{top}]] to change; add one to the file");
+        error.problem = error.no_list(&top);
         return;
     }
     let is_table = matches!(value_at(root, &error.key), Some(DeValue::Table(_)));

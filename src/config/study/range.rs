@@ -19,7 +19,13 @@ pub(crate) fn seeds(text: &str) -> Result<Vec<u64>, String> {
     let seeds = match text.split_once("..") {
         Some((first, last)) => {
             let (first, last) = (number(first)?, number(last)?);
-            if last.checked_sub(first).ok_or_else(wrong)? >= MOST {
+            let Some(more) = last.checked_sub(first) else {
+                return Err(format!(
+                    "{} ends before it begins; write \"{last}..{first}\"",
+                    quoted(text)
+                ));
+            };
+            if more >= MOST {
                 return Err(format!("{} are more than {MOST} seeds", quoted(text)));
             }
             (first..=last).collect()
@@ -169,6 +175,7 @@ mod tests {
         for wrong in ["", "3..1", "1,1", "a", "0..99999999"] {
             assert!(seeds(wrong).is_err(), "{wrong}");
         }
+        assert!(seeds("5..1").unwrap_err().contains("write \"1..5\""));
     }
 
     #[test]
