@@ -67,8 +67,8 @@ fn unfinished_jobs(plan: &Plan, result: &RunResult) -> Vec<RunWarning> {
         RunWarning {
             subject: Subject::UnfinishedJob(at),
             text: format!(
-                "job {} did not finish once before the others ended, so the time shown for it is how long they took{alone}. To measure it, \
-                 let the others repeat more often (job.{other}.repeat)",
+                "job {} did not finish once before the others ended, so the time shown for it is how long they \
+                 took{alone}. To measure it, let the others repeat more often (job.{other}.repeat)",
                 quoted(&outcome.name)
             ),
         }

@@ -30,7 +30,7 @@ const OF_TRACES: &[&str] = &[
     "congestion configs/hpl-16-tree.toml --trace @",
 ];
 const OF_EXPERIMENTS: &[&str] = &[
-    "run @ --no-split --quiet --estimate",
+    "run @ --estimate",
     "fabric info @",
     "fabric check @",
     "fabric export @ --format json",
@@ -54,8 +54,7 @@ const OF_TABLES: &[&str] = &["qos dtable @", "qos dtable @ --json"];
 const OF_RESULTS: &[&str] = &[
     "report @ --quiet -o @.html",
     "plot @ --quiet --kind slowdown -o @.svg",
-    "run @ --no-split --quiet --estimate",
-    "run tests/corpus/results/named-job.toml --quiet --estimate --out @",
+    "run @ --estimate",
 ];
 const OF_TABLES_OF_STUDIES: &[&str] = &[
     "report @ --quiet -o @.html",

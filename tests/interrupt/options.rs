@@ -62,7 +62,7 @@ const PARTS: &str = "<WHAT>";
 /// have the same.
 const GOOD: [(&str, &str); 11] = [
     ("run", "exp.toml --quiet --no-split"),
-    ("study", "study.toml --dry-run --quiet"),
+    ("study", "study.toml --dry-run"),
     ("study tasks", "study.toml"),
     ("study task", "study.toml @"),
     ("plot", "result --quiet --kind time -o plot.svg"),

@@ -106,9 +106,8 @@ fn a_flow_of_rate_0_changes_nothing() {
     for ([config, set, value], sl) in [(tree, "BK"), (curve, "default")] {
         let with = |flows: &[&str]| {
             let flows = format!("background=[{}]", flows.join(", ")).replace("SL", sl);
-            let scale = "--no-split";
             without_second_flow(result(&[
-                "run", config, set, value, "--set", &flows, "--json", scale,
+                "run", config, set, value, "--set", &flows, "--json",
             ]))
         };
         assert_eq!(with(&[one]), with(&[one, silent]), "{config}");
