@@ -23,7 +23,7 @@ use flitwise::results::{
     experiment_toml, is_series_file, write_distributions, write_link_files,
 };
 use flitwise::run::{RunError, RunResult, Session, Status};
-use options::Work;
+use options::{EXPLAIN, NO_SPLIT, UNTIL_SATURATED, Work};
 use serde::Serialize;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -110,6 +110,24 @@ pub struct RunArgs {
 }
 
 impl RunArgs {
+    /// The options that some work ignores, as far as they are given.
+    fn given(&self) -> Vec<&'static str> {
+        let [timeline, messages] = self.timeline.files();
+        let options = [
+            (EXPLAIN, self.explain),
+            (timeline.0, timeline.1.is_some()),
+            (messages.0, messages.1.is_some()),
+            (NO_SPLIT, self.no_split),
+            (UNTIL_SATURATED, self.stop_when_saturated),
+            ("--json", self.json),
+            ("--quiet", self.quiet),
+            ("--out", self.out.is_some()),
+            ("--records", self.records.is_some()),
+        ];
+        let given = options.into_iter().filter(|(_, given)| *given);
+        given.map(|(option, _)| option).collect()
+    }
+
     /// The overrides of all options that change the experiment.
     fn overrides(&self) -> Vec<String> {
         let seed = self.seed.map(|seed| format!("seed={seed}"));
@@ -118,10 +136,6 @@ impl RunArgs {
     }
 }
 
-/// Options on which a result depends.
-const NO_SPLIT: &str = "--no-split";
-const EXPLAIN: &str = "--explain";
-const UNTIL_SATURATED: &str = "--stop-when-saturated";
 /// A setting of a study on which its runs depend.
 const NO_ENDLESS_BASELINES: &str = "endless_baselines = false";
 
@@ -136,7 +150,7 @@ fn run_many(args: &RunArgs, file: &Path) -> Result<(), CliError> {
     } else {
         Work::ManyRuns
     };
-    options::check(args, work)?;
+    options::check(&args.given(), work)?;
     working::begin_study(args.quiet);
     let typed = |e| bad_config(None, &e);
     if let Some(other) = instead("run", Wanted::Experiment, file) {
@@ -204,7 +218,7 @@ fn plan(
 /// Refuses options for jobs if there is none.
 fn fits_jobs(args: &RunArgs, plan: &Plan) -> Result<(), CliError> {
     match plan.experiment.measure {
-        Some(_) => options::check(args, Work::Loads),
+        Some(_) => options::check(&args.given(), Work::Loads),
         None => Ok(()),
     }
 }
@@ -221,7 +235,7 @@ pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
         ));
     }
     if args.estimate {
-        options::check(args, Work::Estimate)?;
+        options::check(&args.given(), Work::Estimate)?;
     }
     let [timeline, messages] = args.timeline.files();
     let outputs = [timeline, messages, ("--records", args.records.as_deref())];

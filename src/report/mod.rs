@@ -49,7 +49,7 @@ pub fn figures_with(
     }
 }
 
-/// Messages about those of several sources that have no part in the figures of a kind.
+/// Messages about the sources, of several, that have no part in the figures of a kind.
 #[must_use]
 pub fn left_out(kind: FigureKind, sources: &[Source], choice: &Choice) -> Vec<String> {
     charts::left_out(kind, sources, choice)
