@@ -31,20 +31,30 @@ impl Sizes<'_> {
     }
 
     pub fn all(&self, ok: impl Fn(Part) -> bool, expected: &str) -> Result<(), Misfit> {
-        match self.parts.iter().find(|&&p| !ok(p)) {
-            Some(part) => Err(self.misfit(part, expected)),
+        self.each(|_| true, ok, expected)
+    }
+
+    /// All members but the root.
+    pub fn rest(&self, root: u32, ok: impl Fn(Part) -> bool, expected: &str) -> Result<(), Misfit> {
+        self.each(|position| position != root, ok, expected)
+    }
+
+    /// The root alone.
+    pub fn only(&self, root: u32, ok: impl Fn(Part) -> bool, expected: &str) -> Result<(), Misfit> {
+        self.each(|position| position == root, ok, expected)
+    }
+
+    fn each(
+        &self,
+        of: impl Fn(u32) -> bool,
+        ok: impl Fn(Part) -> bool,
+        expected: &str,
+    ) -> Result<(), Misfit> {
+        let mut parts = (0..).zip(self.parts).filter(|&(position, _)| of(position));
+        match parts.find(|&(_, &part)| !ok(part)) {
+            Some((_, part)) => Err(self.misfit(part, expected)),
             None => Ok(()),
         }
-    }
-
-    pub fn rest(&self, root: u32, ok: impl Fn(Part) -> bool, expected: &str) -> Result<(), Misfit> {
-        let root_line = self.at(root).0;
-        self.all(|p| p.0 == root_line || ok(p), expected)
-    }
-
-    pub fn only(&self, root: u32, ok: impl Fn(Part) -> bool, expected: &str) -> Result<(), Misfit> {
-        let root_line = self.at(root).0;
-        self.all(|p| p.0 != root_line || ok(p), expected)
     }
 
     pub fn sum(&self, blocks: &[u64]) -> Result<u64, Misfit> {

@@ -3,7 +3,23 @@
 use flitwise_formats::collective::{AlltoallBlocks, CollectiveKind};
 use flitwise_formats::vef::{Comm, Dep, DepId, Gathering, Member, Positions, Resolved};
 
+/// Whatever lines the members have.
 fn resolve(op: u32, sizes: &[(u64, u64)]) -> Result<Resolved, (u64, String)> {
+    let resolved = resolve_at(op, sizes, |task| u64::from(task) + 1);
+    let alike = resolve_at(op, sizes, |_| 0);
+    assert_eq!(
+        resolved.as_ref().ok(),
+        alike.as_ref().ok(),
+        "{op} {sizes:?}"
+    );
+    resolved
+}
+
+fn resolve_at(
+    op: u32,
+    sizes: &[(u64, u64)],
+    line: impl Fn(u32) -> u64,
+) -> Result<Resolved, (u64, String)> {
     let member = |task: u32| Member {
         id: 0,
         comm: 0,
@@ -18,10 +34,10 @@ fn resolve(op: u32, sizes: &[(u64, u64)]) -> Result<Resolved, (u64, String)> {
     let comm = Comm {
         members: (0..sizes.len() as u32).collect(),
     };
-    let mut g = Gathering::new(1, &member(0))?;
+    let mut g = Gathering::new(line(0), &member(0))?;
     // Any order of lines gives the same result.
     for task in (0..sizes.len() as u32).rev() {
-        g.add(u64::from(task) + 1, task, &member(task))?;
+        g.add(line(task), task, &member(task))?;
     }
     g.resolve(0, &comm)
 }
