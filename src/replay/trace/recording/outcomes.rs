@@ -141,6 +141,9 @@ impl Lookup {
             .extend(outcome.map(|outcome| (entry.number, outcome)));
         if once {
             self.requests.remove(&request);
+        } else if let Some((entry, _)) = self.requests.get_mut(&request) {
+            // A cancellation ends with this start of a persistent request.
+            entry.cancelled = false;
         }
     }
 

@@ -108,6 +108,29 @@ fn cancelled_receives_take_messages_that_no_other_takes() {
     }
 }
 
+/// A persistent receive that was complete before it was cancelled names its message, and is not cancelled when it starts again.
+#[test]
+fn a_cancellation_that_comes_too_late_changes_nothing() {
+    for frees in [true, false] {
+        let found = calls(|stream| {
+            stream.call("MPI_Recv_init", message(0, ANY, 7, 64));
+            for cancels in [true, false] {
+                stream.call("MPI_Start", none().seq(&[nth(0)]));
+                if cancels {
+                    stream.call("MPI_Cancel", none().seq(&[nth(0)]));
+                }
+                let from_1 = none().seq(&[nth(0)]).vs([1, 1, 4]);
+                stream.call("MPI_Wait", from_1);
+            }
+            if frees {
+                stream.call("MPI_Request_free", none().seq(&[nth(0)]));
+            }
+        });
+        let round = |request| [receive(Some(1), Some(7), Some(request)), wait(&[request])];
+        assert_eq!(found, [round(1), round(2)].concat(), "{frees}");
+    }
+}
+
 #[test]
 fn persistent_requests_start_again() {
     let found = calls(|stream| {
