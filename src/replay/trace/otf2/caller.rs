@@ -39,8 +39,8 @@ pub(super) struct Caller {
     /// Operations under way: their request here, unless there is nothing to wait for.
     requests: HashMap<RequestNumber, Option<RequestId>>,
     next_request: u64,
-    /// Messages that were taken out of the matching.
-    found: HashMap<u64, Message>,
+    /// The receives of messages that were taken out of the matching.
+    found: HashMap<u64, RequestId>,
     /// Collectives by communicator.
     counts: HashMap<u32, usize>,
     place: Place,
@@ -240,8 +240,8 @@ impl Caller {
             Event::Send(message) => self.present.sends.push(message),
             Event::Recv(message) => self.present.receives.push(message),
             Event::Mrecv(number) => {
-                let message = self.taken(number)?;
-                self.present.receives.push(message);
+                let id = self.taken(number)?;
+                self.present.complete.push(id);
             }
             Event::Isend(message, request) => {
                 let id = self.fresh();
@@ -256,8 +256,7 @@ impl Caller {
                 self.started(request, id)?;
             }
             Event::ImrecvRequest(number, request) => {
-                let message = self.taken(number)?;
-                let id = self.receive_later(message)?;
+                let id = self.taken(number)?;
                 self.started(request, Some(id))?;
             }
             Event::CollectiveRequest(request) => {
@@ -302,8 +301,8 @@ impl Caller {
         self.forget(before.into_iter().collect())
     }
 
-    /// The message of this number, which a probe took out of the matching.
-    fn taken(&mut self, number: u64) -> Result<Message, Problem> {
+    /// The receive of the message of this number, which a probe took out of the matching.
+    fn taken(&mut self, number: u64) -> Result<RequestId, Problem> {
         let found = self.found.remove(&number);
         found.ok_or_else(|| format!("receives message {number}, which no probe found"))
     }
@@ -423,13 +422,15 @@ impl Caller {
         let from = Some(RankId::new(seen.peer(message.peer)?));
         let comm = self.known.communicators.of_messages(seen, self.id);
         let tag = Some(Tag(message.tag.cast_signed()));
-        if number != u64::MAX {
-            self.found.insert(number, message);
-        }
         if let Some((_, found)) = self.inside.last_mut() {
             *found = true;
         }
-        self.calls(Does::Probe { from, comm, tag })
+        self.calls(Does::Probe { from, comm, tag })?;
+        if number != u64::MAX {
+            let id = self.receive_later(message)?;
+            self.found.insert(number, id);
+        }
+        Ok(())
     }
 
     /// Calls a collective; false if it is none that a replay has.

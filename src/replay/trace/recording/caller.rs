@@ -5,7 +5,7 @@ use super::gaps::Gaps;
 use super::outcomes::{Outcome, is_open, starts_at_once};
 use super::program::Settings;
 use super::survey::{Known, mark};
-use super::work::{Problem, Receive, Work};
+use super::work::{Problem, Work};
 use crate::agreement::SPARE;
 use crate::mpi::{Call as Does, RequestId, Until};
 use crate::program::{Action, Op, Place, RankId};
@@ -26,8 +26,8 @@ pub(super) struct Caller {
     pub(super) known: Arc<Known>,
     settings: Settings,
     requests: HashMap<Request, Entry>,
-    /// Messages that a probe has taken.
-    taken: HashMap<Request, Receive>,
+    /// The receives of messages that a probe has taken.
+    taken: HashMap<Request, RequestId>,
     /// By thread, the operations of the call that has begun.
     open: Vec<Vec<RequestId>>,
     next_request: u64,
@@ -151,8 +151,8 @@ impl Caller {
             Call::ReceiveTaken(message, _, how, _) => {
                 let taken = record.message(*message);
                 let taken = taken.and_then(|taken| self.taken.remove(&taken));
-                let work = taken.map(|receive| Work::Receive(receive, None));
-                self.work(phase, record, *how, work.into_iter().collect())
+                self.take(record, *how, taken);
+                Ok(())
             }
             Call::Partitioned {
                 message,
@@ -259,6 +259,30 @@ impl Caller {
         }
     }
 
+    /// Receives the message that a probe has taken: its receive is under way.
+    fn take(&mut self, record: &Record<'_>, how: How, taken: Option<RequestId>) {
+        let active: Vec<RequestId> = taken.into_iter().collect();
+        if how == How::Blocking {
+            self.opens(record.thread, active);
+        } else {
+            self.started.count += 1;
+            self.keep(
+                record,
+                Entry {
+                    active,
+                    ..Entry::default()
+                },
+            );
+        }
+    }
+
+    /// The call of a thread that has begun waits for these at its end.
+    fn opens(&mut self, thread: u32, active: Vec<RequestId>) {
+        if let Some(open) = self.open.get_mut(thread as usize) {
+            open.extend(active);
+        }
+    }
+
     fn keep(&mut self, record: &Record<'_>, entry: Entry) {
         if let Some(request) = record.made_request() {
             self.requests.insert(request, entry);
@@ -279,9 +303,7 @@ impl Caller {
             };
         }
         let active = self.begin_all(work, None)?;
-        if let Some(open) = self.open.get_mut(thread as usize) {
-            open.extend(active);
-        }
+        self.opens(thread, active);
         Ok(())
     }
 
@@ -467,9 +489,12 @@ impl Caller {
             (receive.peer, receive.tag) = (Peer::Rank(source), Some(tag));
         }
         let comm = receive.id;
+        self.calls(Does::Probe { from, comm, tag })?;
+        // It takes the message out of the matching.
         if let Some(taken) = record.taken_message() {
-            self.taken.insert(taken, receive);
+            let receive = self.begin_one(Work::Receive(receive, None), None)?;
+            self.taken.extend(receive.map(|receive| (taken, receive)));
         }
-        self.calls(Does::Probe { from, comm, tag })
+        Ok(())
     }
 }

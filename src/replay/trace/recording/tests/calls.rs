@@ -185,6 +185,28 @@ fn polls_wait_for_what_they_found() {
     assert_eq!(found, expected);
 }
 
+/// A message that a probe has taken goes to no receive that is posted behind it.
+#[test]
+fn a_probe_takes_its_message_out_of_the_matching() {
+    let found = calls(|stream| {
+        stream.call("MPI_Mprobe", envelope(0, 1, 7).vs([4, 64]));
+        stream.call("MPI_Irecv", message(0, 1, 7, 64));
+        stream.call("MPI_Mrecv", none().vs([0, 64, 1, 0]));
+        stream.call("MPI_Wait", all_done(&[last(0)]));
+        // The message of no process is none.
+        stream.call("MPI_Mprobe", envelope(0, NULL, 7).vs([0]));
+        stream.call("MPI_Mrecv", none().vs([3, 64, 1, 0]));
+    });
+    let probe = Call::Probe {
+        from: Some(RankId::new(1)),
+        comm: WORLD,
+        tag: Some(Tag(7)),
+    };
+    let receive = |request| receive(Some(1), Some(7), Some(request));
+    let expected = [probe, receive(1), receive(2), wait(&[1]), wait(&[2])];
+    assert_eq!(found, expected);
+}
+
 #[test]
 fn a_message_in_partitions_is_sent_when_the_last_is_ready() {
     let found = calls(|stream| {
