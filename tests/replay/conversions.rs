@@ -33,7 +33,7 @@ pub fn shipped(name: &str) -> PathBuf {
 
 /// What a trace sends, by tick, and how long it takes.
 #[derive(Debug, PartialEq)]
-struct Played {
+pub struct Played {
     log: Vec<Sent>,
     execution_ps: u64,
 }
@@ -48,16 +48,23 @@ impl Played {
     }
 }
 
+/// With all messages eager.
 #[track_caller]
 fn played(trace: &Path) -> Played {
+    let protocol = Protocol {
+        eager_threshold_bytes: u64::MAX,
+        ..Protocol::default()
+    };
+    played_with(trace, protocol)
+}
+
+#[track_caller]
+pub fn played_with(trace: &Path, protocol: Protocol) -> Played {
     let file = check_file(trace, Stop::never());
     let file = file.unwrap_or_else(|e| panic!("{}: {e}", trace.display()));
     let program = file.open(&reading(), Stop::never()).unwrap();
     let case = Case {
-        protocol: Protocol {
-            eager_threshold_bytes: u64::MAX,
-            ..Protocol::default()
-        },
+        protocol,
         ..Case::of(vec![vec![]; file.ranks() as usize])
     };
     let mut replay = replay_of(&case, program);

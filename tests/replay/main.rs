@@ -6,6 +6,7 @@ mod background;
 mod by_hand;
 mod chakra;
 mod conversions;
+mod converted_calls;
 mod critical_path;
 mod dumpi;
 mod everything;

@@ -1,6 +1,6 @@
 //! Collectives as the messages of their usual algorithms, where a format has no collectives or not these.
 
-use super::graph::{After, Entry, Graph, Key, Losses, NO_COMM, Node, Task};
+use super::graph::{After, COLLECTIVES, Entry, Graph, Key, Losses, Node, Task};
 use crate::collectives::{Plan, Step};
 use hashbrown::{HashMap, HashSet};
 use std::collections::BTreeMap;
@@ -32,7 +32,7 @@ impl Ends {
 
 /// Replaces the collectives that are not in `kept`.
 pub(super) fn expand(
-    graph: Graph,
+    mut graph: Graph,
     kept: &HashSet<Key>,
     losses: &mut Losses,
 ) -> anyhow::Result<(Graph, Ends)> {
@@ -41,32 +41,27 @@ pub(super) fn expand(
     if tags.is_empty() {
         return Ok((graph, Ends::default()));
     }
-    let any_tag = |node: &&Node| matches!(node.task, Task::Recv { tag: None, .. });
-    let any_tags = graph.ranks.iter().flatten().filter(any_tag).count();
-    losses.add(
-        any_tags as u64,
-        "receives of any tag may take a message of such a collective",
-    );
-    let mut expanded = Graph {
-        unended: graph.unended,
-        has_rendezvous: graph.has_rendezvous,
-        ..Graph::default()
-    };
     let mut all = Ends::default();
-    for nodes in graph.ranks {
-        let (nodes, ends) = expand_rank(nodes, kept, &tags)?;
-        expanded.ranks.push(nodes);
+    for of_rank in &mut graph.ranks {
+        let (nodes, ends) = expand_rank(std::mem::take(of_rank), kept, &tags)?;
+        *of_rank = nodes;
         all.0.push(ends);
     }
-    Ok((expanded, all))
+    Ok((graph, all))
 }
 
 /// The first tag of each collective, in the order of their keys.
 fn tags(graph: &Graph, kept: &HashSet<Key>) -> anyhow::Result<HashMap<Key, u32>> {
     let mut widths: BTreeMap<Key, u32> = BTreeMap::new();
+    let mut next: u32 = 0;
     for node in graph.ranks.iter().flatten() {
-        let Task::Collective(entry) = &node.task else {
-            continue;
+        let entry = match &node.task {
+            Task::Collective(entry) => entry,
+            Task::Send { comm, tag, .. } if *comm == COLLECTIVES => {
+                next = next.max(tag.saturating_sub(FIRST_TAG) + 1);
+                continue;
+            }
+            _ => continue,
         };
         if kept.contains(&entry.key) {
             continue;
@@ -78,7 +73,6 @@ fn tags(graph: &Graph, kept: &HashSet<Key>) -> anyhow::Result<HashMap<Key, u32>>
             }
         }
     }
-    let mut next: u32 = 0;
     let mut tags = HashMap::new();
     for (key, width) in widths {
         // The tags of a trace with more messages between two ranks are used again, in order.
@@ -177,7 +171,7 @@ fn add_steps(out: &mut Vec<Node>, entry: &Entry, first_tag: u32) -> anyhow::Resu
                 let send = push(
                     Task::Send {
                         to,
-                        comm: NO_COMM,
+                        comm: COLLECTIVES,
                         tag,
                         bytes,
                     },
@@ -189,7 +183,7 @@ fn add_steps(out: &mut Vec<Node>, entry: &Entry, first_tag: u32) -> anyhow::Resu
             Step::Recv { from, tag } => {
                 let recv = Task::Recv {
                     from: Some(rank(from)),
-                    comm: NO_COMM,
+                    comm: COLLECTIVES,
                     tag: Some(first_tag.saturating_add(tag)),
                     bytes: 0,
                 };

@@ -394,7 +394,10 @@ impl Builder {
                     tag,
                     bytes,
                 })?;
-                rank.called(node, request);
+                match mode {
+                    SendMode::Buffered => rank.before = vec![After::started(node)],
+                    _ => rank.called(node, request),
+                }
                 self.graph.has_rendezvous = true;
                 self.lose(mode);
             }

@@ -17,6 +17,8 @@ pub(super) struct Graph {
     pub unended: Vec<u32>,
     /// Sends above the eager threshold wait for their receives.
     pub has_rendezvous: bool,
+    /// Receives that no operation waits for may get no message.
+    pub may_idle: bool,
 }
 
 /// An operation.
@@ -42,8 +44,11 @@ pub enum Edge {
     Exit,
 }
 
-/// The communicator of messages that have none: of formats without communicators, and of collectives that became messages.
+/// The communicator of messages that have none.
 pub(super) const NO_COMM: CommId = CommId::new(0);
+
+/// The communicator of the messages of collectives, which no other receive takes.
+pub(super) const COLLECTIVES: CommId = CommId::new(u32::MAX);
 
 /// A dependency on another operation of the rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,15 +5,17 @@
 //! all that may start at one time. In another order a rank would compute while others wait for it.
 
 mod stall;
+mod waits;
 
 pub(super) use stall::Stalled;
 
-use super::graph::{Brings, Entry, Graph, Key, Node, Task};
+use super::graph::{Entry, Graph, Key, Node, Task};
 use crate::mpi::{Envelope, MatchQueues, Pattern, Tag, Transfer};
-use crate::program::{AlltoallBlocks, CollectiveKind, Contribution, RankId, RootedBlocks};
+use crate::program::RankId;
 use flitwise_formats::goal::DependencyKind;
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use std::collections::{BTreeSet, VecDeque};
+use waits::{WaitsFor, is_full, waits_for, waits_for_root};
 
 /// The course of a run.
 #[derive(Debug, Default)]
@@ -24,6 +26,9 @@ pub(super) struct Course {
     pub taken: Vec<HashMap<u32, (u32, u32)>>,
     /// By rank and operation: when it started and when it was done, in picoseconds.
     pub times: Vec<Vec<[u64; 2]>>,
+    /// Collectives that another member had not entered, or that were not done, when a rank in them started something that does not
+    /// follow them.
+    pub crossed: HashSet<Key>,
 }
 
 /// The meaning of the time of a computation.
@@ -81,12 +86,12 @@ impl Course {
     }
 }
 
-/// Carries out all operations.
+/// Carries out all operations. Sends of more than `eager_bytes` are done when their messages are taken.
 ///
 /// # Errors
 /// The ranks with operations that can never start or end, and what they wait for.
-pub(super) fn run(graph: &Graph, calcs: Calcs) -> Result<Course, Vec<Stalled>> {
-    let mut ideal = IdealRun::new(graph, calcs);
+pub(super) fn run(graph: &Graph, calcs: Calcs, eager_bytes: u64) -> Result<Course, Vec<Stalled>> {
+    let mut ideal = IdealRun::new(graph, calcs, eager_bytes);
     while let Some((now, rank, actor)) = ideal.next() {
         ideal.now = now;
         match actor {
@@ -113,6 +118,8 @@ struct Rank {
     queues: MatchQueues<u32>,
     /// Messages that have arrived, and that it has not taken up.
     inbox: Vec<Envelope>,
+    /// The collectives that it has entered and another member has not, and whether they are done here.
+    inside: Vec<(u32, bool)>,
     open: usize,
 }
 
@@ -151,20 +158,11 @@ struct Entered {
     waiting: Vec<(u32, u32)>,
 }
 
-/// The members that a member of a collective waits for.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum WaitsFor {
-    None,
-    Root,
-    /// Those with a part that is not empty: their number.
-    Full(usize),
-    All,
-}
-
 /// The ranks of a graph while they carry out their operations.
 struct IdealRun<'a> {
     graph: &'a Graph,
     calcs: Calcs,
+    eager_bytes: u64,
     ranks: Vec<Rank>,
     entered: HashMap<Key, Entered>,
     /// The times at which ranks may continue.
@@ -183,6 +181,7 @@ impl Rank {
             cpus: Vec::new(),
             queues: MatchQueues::default(),
             inbox: Vec::new(),
+            inside: Vec::new(),
             open: nodes.len(),
         };
         rank.cpus.resize_with(cpus.unwrap_or(1), Cpu::default);
@@ -212,7 +211,7 @@ impl Cpu {
 }
 
 impl<'a> IdealRun<'a> {
-    fn new(graph: &'a Graph, calcs: Calcs) -> Self {
+    fn new(graph: &'a Graph, calcs: Calcs, eager_bytes: u64) -> Self {
         let ranks: Vec<Rank> = graph.ranks.iter().map(|nodes| Rank::new(nodes)).collect();
         let course = Course {
             taken: ranks.iter().map(|_| HashMap::new()).collect(),
@@ -231,6 +230,7 @@ impl<'a> IdealRun<'a> {
             agenda: agenda.collect(),
             graph,
             calcs,
+            eager_bytes,
             ranks,
             entered: HashMap::new(),
             arrivals: Vec::new(),
@@ -283,6 +283,7 @@ impl<'a> IdealRun<'a> {
 
     fn start(&mut self, rank: u32, cpu: u8, index: u32) {
         let graph = self.graph;
+        self.cross(rank, index);
         self.course.starts.push((rank, index));
         self.course.times[rank as usize][index as usize][0] = self.now;
         self.happened(rank, index, DependencyKind::Started);
@@ -296,8 +297,15 @@ impl<'a> IdealRun<'a> {
                 self.ranks[rank as usize].cpus[usize::from(cpu)].busy = Some((index, end));
                 self.agenda.insert((end, rank, Actor::Cpu(cpu)));
             }
-            &Task::Send { to, comm, tag, .. } => {
-                self.complete(rank, index);
+            &Task::Send {
+                to,
+                comm,
+                tag,
+                bytes,
+            } => {
+                if bytes <= self.eager_bytes {
+                    self.complete(rank, index);
+                }
                 let envelope = Envelope {
                     from: RankId::new(rank),
                     comm,
@@ -325,10 +333,52 @@ impl<'a> IdealRun<'a> {
         }
     }
 
+    /// A rank starts an operation, which crosses the collectives that it is in. Receives that no operation comes before start
+    /// anywhere, unless sends wait for them.
+    fn cross(&mut self, rank: u32, index: u32) {
+        let nodes = &self.graph.ranks[rank as usize];
+        let node = &nodes[index as usize];
+        let crosses = match node.task {
+            Task::Calc { ps } => ps > 0,
+            Task::Recv { .. } => self.graph.has_rendezvous || !node.after.is_empty(),
+            Task::Send { .. } | Task::Collective(_) => true,
+        };
+        if !crosses {
+            return;
+        }
+        for &(inside, is_done) in &self.ranks[rank as usize].inside {
+            let collective = &nodes[inside as usize];
+            // By the algorithm a rank may be in it for longer, and what follows it waits.
+            let follows = is_done && collective.cpu == node.cpu;
+            if let Task::Collective(entry) = &collective.task
+                && !follows
+            {
+                self.course.crossed.insert(entry.key);
+            }
+        }
+    }
+
+    /// All members have entered a collective.
+    fn leave(&mut self, entry: &Entry) {
+        for member in entry.members.iter() {
+            let nodes = &self.graph.ranks[member.index()];
+            let is_other = |node: u32| match &nodes[node as usize].task {
+                Task::Collective(of) => of.key != entry.key,
+                _ => true,
+            };
+            let inside = &mut self.ranks[member.index()].inside;
+            inside.retain(|&(node, _)| is_other(node));
+        }
+    }
+
     fn taken(&mut self, rank: u32, recv: u32, envelope: Envelope) {
         if let Transfer::Rendezvous { send } = envelope.transfer {
             let from = envelope.from.get();
             self.course.taken[rank as usize].insert(recv, (from, send));
+            let sent = &self.graph.ranks[from as usize][send as usize].task;
+            if matches!(sent, Task::Send { bytes, .. } if *bytes > self.eager_bytes) {
+                self.complete(from, send);
+            }
         }
         self.complete(rank, recv);
     }
@@ -347,6 +397,9 @@ impl<'a> IdealRun<'a> {
             WaitsFor::Full(others) => entered.full >= others,
             WaitsFor::All => all,
         };
+        if !all {
+            self.ranks[rank as usize].inside.push((index, false));
+        }
         if !over {
             entered.waiting.push((rank, index));
             if let WaitsFor::Full(others) = rule {
@@ -363,6 +416,7 @@ impl<'a> IdealRun<'a> {
         };
         if all {
             self.entered.remove(&entry.key);
+            self.leave(entry);
         }
         let released = released.into_iter();
         (self.arrivals).extend(released.map(|(rank, index)| Arrival::Collective(rank, index)));
@@ -372,7 +426,12 @@ impl<'a> IdealRun<'a> {
     }
 
     fn complete(&mut self, rank: u32, index: u32) {
-        self.ranks[rank as usize].open -= 1;
+        let state = &mut self.ranks[rank as usize];
+        state.open -= 1;
+        let inside = state.inside.iter_mut().find(|(node, _)| *node == index);
+        if let Some((_, is_done)) = inside {
+            *is_done = true;
+        }
         self.course.times[rank as usize][index as usize][1] = self.now;
         self.happened(rank, index, DependencyKind::Done);
     }
@@ -391,98 +450,5 @@ impl<'a> IdealRun<'a> {
             }
         }
         state.waiting[index as usize] = waiting;
-    }
-}
-
-/// The position of the root, if there is one, and the members that this member waits for. A part of 0 bytes delays no member.
-fn waits_for(entry: &Entry) -> (Option<u32>, WaitsFor) {
-    let me = entry.me;
-    let from_root = |root: u32, bytes: u64| match bytes {
-        _ if me == root => (Some(root), WaitsFor::None),
-        0 => (Some(root), WaitsFor::None),
-        _ => (Some(root), WaitsFor::Root),
-    };
-    let to_root = |root: u32, rule: WaitsFor| match rule {
-        rule if me == root => (Some(root), rule),
-        _ => (Some(root), WaitsFor::None),
-    };
-    let unless_empty = |bytes: u64| match bytes {
-        0 => WaitsFor::None,
-        _ => WaitsFor::All,
-    };
-    let own = |blocks: &[u64]| blocks.get(me as usize).copied().unwrap_or(0);
-    let of_kind = |kind: &CollectiveKind| match kind {
-        CollectiveKind::Bcast { root, bytes } => from_root(*root, *bytes),
-        CollectiveKind::Scatter { root, blocks } => from_root(*root, own(blocks)),
-        CollectiveKind::Reduce { root, bytes } => to_root(*root, unless_empty(*bytes)),
-        CollectiveKind::Gather { root, blocks } => to_root(*root, full_of(Some(*root), blocks)),
-        CollectiveKind::Allreduce { bytes } => (None, unless_empty(*bytes)),
-        CollectiveKind::Allgather { blocks } => (None, full_of(None, blocks)),
-        CollectiveKind::Alltoall { blocks }
-            if blocks.iter().all(|row| *row == AlltoallBlocks::Each(0)) =>
-        {
-            (None, WaitsFor::None)
-        }
-        _ => (None, WaitsFor::All),
-    };
-    match &entry.brings {
-        Brings::All(collective) => of_kind(&collective.kind),
-        Brings::Own(Contribution::Known(kind)) => of_kind(kind),
-        Brings::Own(Contribution::Gatherv { root, blocks }) => match blocks {
-            RootedBlocks::All(blocks) => to_root(*root, full_of(Some(*root), blocks)),
-            RootedBlocks::Own(_) => (Some(*root), WaitsFor::None),
-        },
-        Brings::Own(Contribution::Scatterv { root, blocks }) => match blocks {
-            RootedBlocks::All(blocks) => from_root(*root, own(blocks)),
-            RootedBlocks::Own(bytes) => from_root(*root, *bytes),
-        },
-        Brings::Own(Contribution::Alltoallv { .. }) => (None, WaitsFor::All),
-    }
-}
-
-/// The members whose blocks are not empty, without the one at `root`.
-fn full_of(root: Option<u32>, blocks: &[u64]) -> WaitsFor {
-    let blocks = (0..).zip(blocks);
-    let full = blocks.filter(|&(position, bytes)| *bytes > 0 && Some(position) != root);
-    match full.count() {
-        0 => WaitsFor::None,
-        full => WaitsFor::Full(full),
-    }
-}
-
-/// Whether a member is one of those that [`full_of`] counts.
-fn is_full(entry: &Entry) -> bool {
-    let me = entry.me;
-    let own = |blocks: &[u64]| blocks.get(me as usize).is_some_and(|bytes| *bytes > 0);
-    let of_kind = |kind: &CollectiveKind| match kind {
-        CollectiveKind::Gather { root, blocks } => me != *root && own(blocks),
-        CollectiveKind::Allgather { blocks } => own(blocks),
-        _ => false,
-    };
-    match &entry.brings {
-        Brings::All(collective) => of_kind(&collective.kind),
-        Brings::Own(Contribution::Known(kind)) => of_kind(kind),
-        Brings::Own(Contribution::Gatherv { root, blocks }) => {
-            me != *root
-                && match blocks {
-                    RootedBlocks::All(blocks) => own(blocks),
-                    RootedBlocks::Own(bytes) => *bytes > 0,
-                }
-        }
-        Brings::Own(_) => false,
-    }
-}
-
-/// Whether the members wait for the root alone.
-fn waits_for_root(entry: &Entry) -> bool {
-    match waits_for(entry) {
-        (Some(root), rule) => {
-            if entry.me == root {
-                rule == WaitsFor::None
-            } else {
-                rule == WaitsFor::Root
-            }
-        }
-        (None, _) => false,
     }
 }

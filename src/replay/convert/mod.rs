@@ -25,9 +25,9 @@ use flitwise_base::stop::Stop;
 use flitwise_formats::goal;
 use from_program::Marks;
 pub use graph::Edge;
-use graph::{Graph, Losses, Node, Task};
+use graph::{COLLECTIVES, Graph, Key, Losses, Node, Task};
 use hashbrown::HashSet;
-use ideal::Calcs;
+use ideal::{Calcs, Course};
 pub use slice::{Part, SliceError, Sliced, is_never_entered, slice, takes_no_time};
 use std::io::Write;
 use std::path::Path;
@@ -127,7 +127,11 @@ impl Asked<'_> {
             None => {
                 let mut program = file.open(reading, Stop::never())?;
                 let marks = self.region.map_or(Marks::None, Marks::Of);
-                from_program::graph(&mut *program, name, marks, &mut losses)?.0
+                let graph = from_program::graph(&mut *program, name, marks, &mut losses)?.0;
+                Graph {
+                    may_idle: self.form == Form::Vef3,
+                    ..graph
+                }
             }
         };
         let mut written =
@@ -146,7 +150,7 @@ fn put(
 ) -> anyhow::Result<Written> {
     let form = asked.form;
     let unended = graph.unended.clone();
-    let kept = match form {
+    let mut kept = match form {
         Form::Vef3 => {
             losses.add(long_sends(&graph), NO_RENDEZVOUS);
             to_vef::kept(&graph, &mut losses)
@@ -154,9 +158,10 @@ fn put(
         Form::Goal | Form::GoalBinary => HashSet::new(),
         Form::Ti => to_ti::kept(&graph),
     };
-    let (graph, _) = expand::expand(graph, &kept, &mut losses)?;
-    let course = ideal::run(&graph, Calcs::Last);
-    let course = course.map_err(|stalled| anyhow!(endless(asked.file, asked.name, &stalled)))?;
+    let (mut graph, course) = carry_out(asked, graph, &mut kept, &mut losses)?;
+    if form != Form::Vef3 {
+        name_tags(&mut graph, &course, &mut losses);
+    }
     lost_with(form, &graph, &course, &mut losses);
     let mut written = counts(&graph, kept.len() as u64);
     match form {
@@ -186,6 +191,56 @@ fn put(
     out.flush()?;
     written.losses = losses.lines();
     Ok(written)
+}
+
+/// Carries out the operations on an ideal network. Of the collectives in `kept` only those remain ones that the target can have.
+fn carry_out(
+    asked: &Asked<'_>,
+    mut graph: Graph,
+    kept: &mut HashSet<Key>,
+    losses: &mut Losses,
+) -> anyhow::Result<(Graph, Course)> {
+    let eager_bytes = match asked.form {
+        Form::Ti => Protocol::default().eager_threshold_bytes,
+        Form::Vef3 | Form::Goal | Form::GoalBinary => u64::MAX,
+    };
+    loop {
+        graph = expand::expand(graph, kept, losses)?.0;
+        let course = ideal::run(&graph, Calcs::Last, eager_bytes)
+            .map_err(|stalled| anyhow!(endless(asked.file, asked.name, &stalled)))?;
+        // A rank of a TI trace does nothing else while it is in a collective.
+        if asked.form != Form::Ti || course.crossed.is_empty() {
+            return Ok((graph, course));
+        }
+        kept.retain(|key| !course.crossed.contains(key));
+    }
+}
+
+/// In formats without communicators, receives of any tag would take messages of collectives: they name their tags.
+fn name_tags(graph: &mut Graph, course: &Course, losses: &mut Losses) {
+    let of_collective =
+        |node: &Node| matches!(&node.task, Task::Send { comm, .. } if *comm == COLLECTIVES);
+    if !graph.ranks.iter().flatten().any(of_collective) {
+        return;
+    }
+    let mut named = Vec::new();
+    for (rank, taken) in course.taken.iter().enumerate() {
+        for (&receive, &(sender, send)) in taken {
+            if let Task::Send { tag, .. } = graph.ranks[sender as usize][send as usize].task {
+                named.push((rank, receive, tag));
+            }
+        }
+    }
+    for (rank, receive, found) in named {
+        if let Task::Recv {
+            tag: tag @ None, ..
+        } = &mut graph.ranks[rank][receive as usize].task
+        {
+            *tag = Some(found);
+            let what = "receives of any tag name the tag of the message that comes first on an ideal network";
+            losses.add(1, what);
+        }
+    }
 }
 
 fn counts(graph: &Graph, collectives: u64) -> Written {
@@ -222,7 +277,7 @@ fn long_sends(graph: &Graph) -> u64 {
 }
 
 /// Adds the losses of formats in which the operations of a rank have one order.
-fn lost_with(form: Form, graph: &Graph, course: &ideal::Course, losses: &mut Losses) {
+fn lost_with(form: Form, graph: &Graph, course: &Course, losses: &mut Losses) {
     match form {
         Form::Goal | Form::GoalBinary => return,
         Form::Vef3 | Form::Ti => losses.add(
@@ -243,6 +298,13 @@ fn lost_with(form: Form, graph: &Graph, course: &ideal::Course, losses: &mut Los
         losses.add(
             receives.count() as u64,
             "receives of any source or tag name the message that comes first on an ideal network",
+        );
+        let receives = graph.ranks.iter().flatten();
+        let receives = receives.filter(|node| matches!(node.task, Task::Recv { .. }));
+        let taken = course.taken.iter().map(|taken| taken.len()).sum::<usize>();
+        losses.add(
+            receives.count().saturating_sub(taken) as u64,
+            "receives get no message and are left out",
         );
     }
 }

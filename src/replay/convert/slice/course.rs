@@ -44,7 +44,7 @@ impl Timed {
         let kept = to_vef::kept(&graph, &mut losses);
         let (graph, ends) =
             expand(graph, &kept, &mut losses).with_context(|| name.display().to_string())?;
-        let course = ideal::run(&graph, calcs)
+        let course = ideal::run(&graph, calcs, u64::MAX)
             .map_err(|stalled| anyhow!("{}: {}", name.display(), endless(file, name, &stalled)))?;
         Ok(Self {
             graph,

@@ -328,7 +328,7 @@ fn calls_are_told_by_their_regions() {
             "send", "irecv", "isend", "wait", "irecv", "isend", "wait", "send",
         ][..],
         &[
-            "probe", "recv", "probe", "recv", "probe", "irecv", "wait", "send",
+            "probe", "recv", "probe", "irecv", "wait", "probe", "irecv", "wait", "send",
         ],
         &["collective"; 17],
         &["icollective", "collective", "wait", "end"],
