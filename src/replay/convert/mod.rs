@@ -26,7 +26,7 @@ use flitwise_formats::goal;
 use from_program::Marks;
 pub use graph::Edge;
 use graph::{COLLECTIVES, Graph, Key, Losses, Node, Task};
-use hashbrown::HashSet;
+use hashbrown::{HashMap, HashSet};
 use ideal::{Calcs, Course};
 pub use slice::{Part, SliceError, Sliced, is_never_entered, slice, takes_no_time};
 use std::io::Write;
@@ -301,7 +301,7 @@ fn lost_with(form: Form, graph: &Graph, course: &Course, losses: &mut Losses) {
         );
         let receives = graph.ranks.iter().flatten();
         let receives = receives.filter(|node| matches!(node.task, Task::Recv { .. }));
-        let taken = course.taken.iter().map(|taken| taken.len()).sum::<usize>();
+        let taken = course.taken.iter().map(HashMap::len).sum::<usize>();
         losses.add(
             receives.count().saturating_sub(taken) as u64,
             "receives get no message and are left out",
