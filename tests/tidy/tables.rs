@@ -52,12 +52,7 @@ fn lines(rows: impl IntoIterator<Item = (String, String)>) -> Vec<String> {
 /// The log has a table for each study and fabric, so equal lines of two fabrics are there twice.
 #[test]
 fn interference_log_shows_what_its_studies_found() {
-    let studies = [
-        "background",
-        "background-512",
-        "background-recorded",
-        "background-rounds-512",
-    ];
+    let studies = ["background", "background-recorded"];
     let slowdown = |row: Row| {
         let scheduler = match &*row["scheduler"] {
             "dtable" => "DTable",
@@ -101,12 +96,8 @@ fn interference_log_shows_the_paired_differences() {
         let cell = cell(&row, "slowdown_percentage_points", form);
         Some((format!("{} | {line}", row["application"]), cell))
     };
-    let files = ["background", "background-512"]
-        .map(|study| csv(&format!("interference/{study}/differences.csv")));
-    let mut wanted: Vec<String> = files
-        .into_iter()
-        .flat_map(|rows| lines(rows.into_iter().filter_map(difference)))
-        .collect();
+    let rows = csv("interference/background/differences.csv");
+    let mut wanted = lines(rows.into_iter().filter_map(difference));
     wanted.sort();
     assert_eq!(
         tables(
@@ -122,7 +113,7 @@ fn interference_log_shows_the_paired_differences() {
 fn interference_shows_the_slowdowns_at_20_percent() {
     let mut cells: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let form = |mean: f64, half: f64| format!("{mean:.3} ± {half:.3}");
-    for study in ["background", "background-512", "background-recorded"] {
+    for (study, ranks) in [("background", ""), ("background-recorded", "-512")] {
         let rows = csv(&format!("interference/{study}/points.csv"));
         let shown = |row: &&Row| {
             row["rate"] == "0.2"
@@ -130,12 +121,7 @@ fn interference_shows_the_slowdowns_at_20_percent() {
                 && row["fabric"] != "tree-equal-packets"
         };
         for row in rows.iter().filter(shown) {
-            let recorded = if study == "background-recorded" {
-                ", recorded"
-            } else {
-                ""
-            };
-            let line = format!("{} | {}{recorded}", row["fabric"], row["application"]);
+            let line = format!("{} | {}{ranks}", row["fabric"], row["application"]);
             let cell = cell(row, "slowdown_ratio", form);
             cells.entry(line).or_default().push(cell);
         }
@@ -146,10 +132,7 @@ fn interference_shows_the_slowdowns_at_20_percent() {
         .collect();
     wanted.sort();
     let head = "| fabric | application | CL, DTable |";
-    let mut shown = tables("interference.md", head);
-    shown.extend(tables("../log/interference.md", head));
-    shown.sort();
-    assert_eq!(shown, wanted);
+    assert_eq!(tables("interference.md", head), wanted);
 }
 
 /// The slowdowns under DTable and RR at each part of the computation, and how far computation stretches the job alone.
