@@ -1,5 +1,5 @@
 /* Ranks that share a few processors. In MPI_Init those of Open MPI look every 100 us whether the others have come: 512 ranks keep
- * two processors busy with looking alone. In MPI_Finalize each waits two seconds for the launcher, which they keep from running. */
+ * two processors busy with looking alone. In MPI_Finalize they keep the launcher from running, which then takes them for failed. */
 #define _GNU_SOURCE
 #include "record.h"
 

@@ -143,8 +143,8 @@ impl Engine {
         }
     }
 
-    /// The keys in which two results of one experiment may differ: how fast the program was, and the events, which count
-    /// what `--messages` has reported.
+    /// The keys in which two results of one experiment may differ: how fast the program was, and the number of events, to
+    /// which `--messages` adds.
     pub const KEYS_THAT_VARY: [&str; 5] = [
         "events",
         "wall_s",
