@@ -78,7 +78,9 @@ struct RawLevel {
     injection: Option<Ratio>,
 }
 
-impl Keys for RawSpecification {}
+impl Keys for RawSpecification {
+    const PAGE: &'static str = "qos-dtable.md";
+}
 
 /// Reads a specification or an experiment and applies `--set a.b=c` texts in order.
 ///

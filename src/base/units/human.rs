@@ -41,18 +41,23 @@ pub fn short_time(ps: u64) -> String {
 /// Bytes as a human would write them: `"1.5 MiB"`.
 #[must_use]
 pub fn human_bytes(bytes: u64) -> String {
+    match byte_unit(bytes) {
+        (1, unit) => format!("{bytes} {unit}"),
+        (size, unit) => format!("{:.1} {unit}", bytes as f64 / size as f64),
+    }
+}
+
+/// Returns the largest unit that `bytes` bytes fill, with its size.
+#[must_use]
+pub fn byte_unit(bytes: u64) -> (u64, &'static str) {
     const UNITS: [(u64, &str); 4] = [
         (1 << 40, "TiB"),
         (1 << 30, "GiB"),
         (1 << 20, "MiB"),
         (1 << 10, "KiB"),
     ];
-    for (size, unit) in UNITS {
-        if bytes >= size {
-            return format!("{:.1} {unit}", bytes as f64 / size as f64);
-        }
-    }
-    format!("{bytes} B")
+    let filled = UNITS.into_iter().find(|&(size, _)| bytes >= size);
+    filled.unwrap_or((1, "B"))
 }
 
 /// The indefinite article of a spoken number: "an" 8, 11, 18, 80 to 89, 800, 11,000; else "a".

@@ -10,8 +10,8 @@ mod serde_impls;
 mod tick;
 
 pub use human::{
-    article, counted, four_digits, human_bytes, human_count, human_time, number, percent,
-    percent_of, short_time, time_unit,
+    article, byte_unit, counted, four_digits, human_bytes, human_count, human_time, number,
+    percent, percent_of, short_time, time_unit,
 };
 pub use ratio::Ratio;
 pub use tick::TickLength;

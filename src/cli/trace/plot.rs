@@ -6,7 +6,7 @@ use crate::cli::out::unwritten;
 use crate::cli::plot::{encoded_bytes, format_of};
 use flitwise::figure::{Axis, BarGroup, BarPanel, Bars, Cell, Chart, Estimate, Figure, Matrix};
 use flitwise::replay::trace::Summary;
-use flitwise::units::{human_bytes, human_count};
+use flitwise::units::{byte_unit, human_bytes, human_count};
 use flitwise_formats::sink;
 use flitwise_formats::source::shown;
 use flitwise_formats::traffic::Traffic;
@@ -69,9 +69,11 @@ fn matrix(ranks: u32, group: u32, traffic: &Traffic) -> Matrix {
             .entry((pair.src / group, pair.dst / group))
             .or_default() += pair.bytes as f64;
     }
+    let most = sums.values().copied().fold(0.0, f64::max);
+    let (size, unit) = byte_unit(most as u64);
     let cells = sums.into_iter().filter(|(_, bytes)| *bytes > 0.0);
     Matrix {
-        measure: "KiB".to_owned(),
+        measure: unit.to_owned(),
         rows: "sending rank".to_owned(),
         columns: "receiving rank".to_owned(),
         names: (0..ranks.div_ceil(group))
@@ -81,7 +83,7 @@ fn matrix(ranks: u32, group: u32, traffic: &Traffic) -> Matrix {
             .map(|((row, column), bytes)| Cell {
                 row: row as usize,
                 column: column as usize,
-                value: bytes / 1024.0,
+                value: bytes / size as f64,
                 half: None,
             })
             .collect(),

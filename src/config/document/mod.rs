@@ -45,6 +45,8 @@ const MAX_DEPTH: usize = 16;
 pub(crate) trait Keys: DeserializeOwned {
     /// Its tables whose `kind` decides their keys. Inner tables come before the tables that contain them.
     const TAGGED: &'static [Tagged] = &[];
+    /// The page in `docs/reference` that describes them.
+    const PAGE: &'static str = "experiment.md";
 
     /// Checks the values of `root` on which the meaning of other keys depends, so that no good key is blamed for them.
     fn check_first(_root: &DeTable<'_>) -> Result<(), ConfigError> {
@@ -128,6 +130,12 @@ impl<'t> Document<'t> {
         let root = Spanned::new(0..0, root);
         T::deserialize(toml::Deserializer::from(root)).map_err(|e| {
             let mut error = from_toml(self.texts, &e, 0);
+            if let Some(key) = missing(e.message()) {
+                error.problem = format!(
+                    "`{key}` is missing; add it (docs/reference/{} describes every key)",
+                    T::PAGE
+                );
+            }
             if let Some(span) = e.span() {
                 error.key = path_of(&self.root, &span).unwrap_or_default();
             }
@@ -414,6 +422,12 @@ fn from_toml(texts: &Texts, error: &toml::de::Error, base: usize) -> ConfigError
     }
 }
 
+/// The key that is missing, if the error is that one is.
+fn missing(message: &str) -> Option<&str> {
+    let rest = message.strip_prefix("missing field `")?;
+    Some(rest.trim_end().trim_end_matches('`'))
+}
+
 fn friendly(message: &str) -> String {
     match message {
         "recursion limit" => return "a key has too many parts; no key is that deep".to_owned(),
@@ -435,12 +449,6 @@ fn friendly(message: &str) -> String {
             "unknown {kind} {}{}",
             quoted(word),
             suggestion(word, &candidates)
-        );
-    }
-    if let Some(rest) = message.strip_prefix("missing field `") {
-        let key = rest.trim_end().trim_end_matches('`');
-        return format!(
-            "`{key}` is missing; add it (docs/reference/experiment.md describes every key)"
         );
     }
     if message.trim_end() == "wanted string or table" {

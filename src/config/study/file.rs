@@ -30,11 +30,7 @@ pub(crate) fn parse(shown: &str, name: &str, text: &str, dir: &Path) -> Result<S
     let mut texts = Texts::default();
     let index = texts.add(shown, text);
     let document = Document::parse(&texts, index)?;
-    let raw: RawStudy = document.read().map_err(|mut e| {
-        // The keys of a study have a page of their own.
-        e.problem = e.problem.replace("experiment.md", "study.md");
-        e
-    })?;
+    let raw: RawStudy = document.read()?;
     let file = File {
         document: &document,
         dir,

@@ -139,4 +139,6 @@ pub(super) struct RawInterference {
     _jobs: IgnoredAny,
 }
 
-impl Keys for RawStudy {}
+impl Keys for RawStudy {
+    const PAGE: &'static str = "study.md";
+}

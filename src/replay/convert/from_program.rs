@@ -421,15 +421,7 @@ impl Builder {
                 contribution,
                 request,
             } => rank.collective(&comm, contribution, request)?,
-            Call::Wait { requests, until } => {
-                let active = requests.iter().filter_map(|r| rank.requests.remove(r));
-                let active: Vec<u32> = active.collect();
-                if until != Until::All && active.len() > 1 {
-                    self.losses
-                        .add(1, "waits for one of several requests wait for all of them");
-                }
-                (active.into_iter()).for_each(|node| rank.waits(After::done(node)));
-            }
+            Call::Wait { requests, until } => self.wait(rank, &requests, until),
             Call::Probe { .. } => {
                 let what = "probes that found a message are left out: its receive waits for it";
                 self.losses.add(1, what);
@@ -439,6 +431,16 @@ impl Builder {
             }),
         }
         Ok(())
+    }
+
+    fn wait(&mut self, rank: &mut Rank, requests: &[RequestId], until: Until) {
+        let active = requests.iter().filter_map(|r| rank.requests.remove(r));
+        let active: Vec<u32> = active.collect();
+        if until != Until::All && active.len() > 1 {
+            self.losses
+                .add(1, "waits for one of several requests wait for all of them");
+        }
+        (active.into_iter()).for_each(|node| rank.waits(After::done(node)));
     }
 
     /// Gives each receive the source, tag and size of the message with its id, and adds a receive for each message that no

@@ -2,7 +2,7 @@
 
 use super::choice::Choice;
 use super::measures::{Measure, Unit};
-use super::title::titled;
+use super::title::{setting, titled};
 use crate::figure::{Axis, BarGroup, BarPanel, Bars, Chart, Estimate, Figure};
 use crate::report::ReportError;
 use crate::report::source::{RunSource, Source, StudySource, runs, studies};
@@ -289,7 +289,10 @@ impl Cut<'_> {
                 .map(|one| self.bar(panel.iter().chain(group).chain(one)))
                 .collect(),
         };
-        let labels: Vec<&str> = panel.iter().map(|(_, label)| label.as_str()).collect();
+        let labels = panel
+            .iter()
+            .map(|(axis, label)| setting(&self.grid.axes[*axis].0, label));
+        let labels: Vec<String> = labels.collect();
         BarPanel {
             name: labels.join(", "),
             groups: self.settings(self.roles.groups).iter().map(group).collect(),

@@ -4,6 +4,7 @@ use super::bars::{self, seeds};
 use super::choice::Choice;
 use super::measures::{self, Of, Unit};
 use super::subject::{Heading, Subject};
+use super::title::setting;
 use crate::figure::{Chart, CurvePoint, Figure};
 use crate::report::ReportError;
 use crate::report::source::{Source, StudyRow, StudySource};
@@ -182,8 +183,11 @@ impl Roles {
 
     fn curve(&self, study: &StudySource, row: &StudyRow, points: Vec<CurvePoint>) -> Curve {
         let labels = |axes: &[usize]| {
-            let labels = axes.iter().filter_map(|&at| row.labels.get(at));
-            labels.cloned().collect::<Vec<_>>().join(", ")
+            let labels = axes.iter().filter_map(|&at| {
+                let label = row.labels.get(at)?;
+                Some(setting(&study.axes[at], label))
+            });
+            labels.collect::<Vec<_>>().join(", ")
         };
         let (series, panel) = (labels(&self.series), labels(&self.panels));
         Curve {

@@ -3,7 +3,7 @@
 use super::bars::Grid;
 use super::slowdown::{self, slowdowns};
 use super::subject::Subject;
-use super::title::titled;
+use super::title::{setting, titled};
 use crate::figure::{Cell, Chart, Figure, Matrix};
 use crate::report::source::{Source, studies};
 
@@ -89,9 +89,11 @@ fn others(grid: &Grid, labels: &[String]) -> Vec<usize> {
 
 fn figure(grid: &Grid, names: &[String], (settings, cells): Panel) -> Figure {
     let axes = other_axes(grid).zip(settings);
-    let settings = axes.filter_map(|(at, setting)| grid.axes[at].1.get(setting));
-    let labels = [&grid.label].into_iter().chain(settings);
-    let labels: Vec<&str> = labels.map(String::as_str).collect();
+    let settings = axes.filter_map(|(at, number)| {
+        let (axis, labels) = &grid.axes[at];
+        Some(setting(axis, labels.get(number)?))
+    });
+    let labels: Vec<String> = [grid.label.clone()].into_iter().chain(settings).collect();
     let of = grid
         .seeds()
         .map_or_else(String::new, |seeds| format!(" over {seeds}"));

@@ -4,7 +4,7 @@ use super::subject::{Heading, Subject, each};
 use super::title::{for_job, titled};
 use crate::figure::{Cell, Chart, Figure, Matrix};
 use crate::report::source::{Pair, RunSource};
-use crate::units::time_unit;
+use crate::units::{byte_unit, time_unit};
 
 const HEADING: Heading = Heading::of_runs("communication", "Messages between ranks");
 
@@ -102,7 +102,10 @@ fn of_job(run: &RunSource, job: &str, pairs: &[&Pair], measure: Measure) -> Figu
     let names = (0..ranks.div_ceil(group)).map(|at| (at * group).to_string());
     let most = pairs.iter().map(|pair| pair.amount).max().unwrap_or(0);
     let (factor, unit) = match measure {
-        Measure::Bytes => (1.0 / 1024.0, "KiB"),
+        Measure::Bytes => {
+            let (size, unit) = byte_unit(most);
+            (1.0 / size as f64, unit)
+        }
         Measure::Messages => (1.0, "messages"),
         Measure::Waits => time_unit(most as f64),
     };

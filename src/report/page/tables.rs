@@ -58,22 +58,22 @@ fn of_bars(bars: &Bars) -> Content {
     (head, rows)
 }
 
-/// `1.5 ± 0.12`, or the mean alone.
+/// `1.50 ± 0.12`: two significant digits of the interval, and as many decimals of the mean. Or the mean alone.
 fn with_interval(mean: f64, half: Option<f64>) -> String {
-    match half {
-        Some(half) => {
-            let half = rounded(half);
-            let text = number(mean);
-            // At least as many decimals as the interval has.
-            let [wanted, has] = [&half, &text].map(|of| decimals(of));
-            match (wanted, has) {
-                (Some(wanted), Some(has)) if wanted > has => format!("{mean:.wanted$} ± {half}"),
-                _ => format!("{text} ± {half}"),
-            }
-        }
-        None => number(mean),
+    let Some(half) = half else {
+        return number(mean);
+    };
+    let text = number(mean);
+    let decimals = (1.0 - half.log10().floor()).max(0.0);
+    if decimals > MOST_DECIMALS || text.contains('e') {
+        return format!("{text} ± {}", number(half));
     }
+    let decimals = decimals as usize;
+    format!("{mean:.decimals$} ± {half:.decimals$}")
 }
+
+/// Narrower intervals, such as those of no width, are written by themselves.
+const MOST_DECIMALS: f64 = 9.0;
 
 /// `+1.5 ± 0.12`, in brackets if the interval contains 0, as in the tables of a study.
 pub(super) fn difference(of: Estimate) -> String {
@@ -84,23 +84,6 @@ pub(super) fn difference(of: Estimate) -> String {
     } else {
         text
     }
-}
-
-/// The number of decimals of a number in a text; `None` with an exponent.
-fn decimals(text: &str) -> Option<usize> {
-    let decimals = text
-        .split_once('.')
-        .map_or(0, |(_, decimals)| decimals.len());
-    (!text.contains('e')).then_some(decimals)
-}
-
-/// An interval to two significant digits.
-fn rounded(half: f64) -> String {
-    if half <= 0.0 {
-        return "0".to_owned();
-    }
-    let digits = 10_f64.powf(1.0 - half.log10().floor());
-    number((half * digits).round() / digits)
 }
 
 fn of_stacks(stacks: &Stacks) -> Content {
