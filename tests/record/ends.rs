@@ -81,17 +81,19 @@ fn abort_writes_all() {
 }
 
 #[test]
-fn exit_writes_all() {
-    end("exit", |lab, output| {
-        assert_eq!(output.status.code(), Some(4));
-        let streams = lab.streams();
-        let exited = streams
-            .iter()
-            .filter(|s| s.end.is_some_and(|end| end[0] == 2));
-        let calls: Vec<usize> = exited.map(|s| s.calls.len()).collect();
-        assert!(calls.contains(&101), "{calls:?}");
-        says(lab, "without MPI_Finalize");
-    });
+fn exits_write_all() {
+    for how in ["exit", "_exit", "quick_exit"] {
+        end(how, |lab, output| {
+            assert_eq!(output.status.code(), Some(4), "{how}");
+            let streams = lab.streams();
+            let exited = streams
+                .iter()
+                .filter(|s| s.end.is_some_and(|end| end[0] == 2));
+            let calls: Vec<usize> = exited.map(|s| s.calls.len()).collect();
+            assert!(calls.contains(&101), "{how}: {calls:?}");
+            says(lab, "without MPI_Finalize");
+        });
+    }
 }
 
 #[test]

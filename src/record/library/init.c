@@ -10,6 +10,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -17,6 +18,7 @@
 
 static uint64_t loaded;   /* when the process began, on the wall clock */
 static struct fw_description about;
+static pid_t process; /* that is recorded */
 
 /* A program of one MPI with the recorder of another one would crash. */
 static int look(struct dl_phdr_info *info, size_t size, void *found)
@@ -228,6 +230,15 @@ static int launched_by_another(void)
     return others;
 }
 
+/* A program that ends without MPI_Finalize. */
+__attribute__((destructor)) static void unload(void)
+{
+    if (!fw_active)
+        return;
+    fw_active = 0;
+    fw_finish_all(2);
+}
+
 static void start(struct fw_call *call, int provided, uint64_t cpu, uint64_t wall)
 {
     struct fw_stream *s;
@@ -255,6 +266,8 @@ static void start(struct fw_call *call, int provided, uint64_t cpu, uint64_t wal
     if (fw_file_rank == 0)
         fw_describe(&about, 0);
     pthread_atfork(NULL, in_parent, in_child);
+    process = getpid();
+    at_quick_exit(unload);
     fw_watch_signals();
     s->gap_cpu = cpu;
     s->gap_wall = wall - loaded;
@@ -432,11 +445,17 @@ int MPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session *sess
 }
 #endif
 
-/* A program that ends without MPI_Finalize. */
-__attribute__((destructor)) static void unload(void)
+/* These ends run no destructor; `quick_exit` runs what `start` has registered. A child of `vfork` has the memory of its
+ * parent, which continues. */
+__attribute__((noreturn)) void _exit(int status)
 {
-    if (!fw_active)
-        return;
-    fw_active = 0;
-    fw_finish_all(2);
+    if (fw_active && getpid() == process)
+        unload();
+    for (;;)
+        syscall(SYS_exit_group, status);
+}
+
+__attribute__((noreturn)) void _Exit(int status)
+{
+    _exit(status);
 }

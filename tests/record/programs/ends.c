@@ -1,4 +1,4 @@
-/* Ends without MPI_Finalize: killed, by a signal, by MPI_Abort, by exit. The first argument says how. */
+/* Ends without MPI_Finalize: killed, by a signal, by MPI_Abort, by exit and functions like it. The first argument says how. */
 #include "know.h"
 #include <signal.h>
 #include <string.h>
@@ -24,6 +24,13 @@ int main(int argc, char **argv)
         MPI_Abort(MPI_COMM_WORLD, 3);
     if (!strcmp(argv[1], "exit"))
         exit(4);
+    if (!strcmp(argv[1], "quick_exit"))
+        quick_exit(4);
+    /* The first process is another one, whose end is not the program's. */
+    if (!strcmp(argv[1], "_exit") && vfork())
+        _exit(4);
+    if (!strcmp(argv[1], "_exit"))
+        _exit(0);
     MPI_Finalize();
     return 5;
 }
