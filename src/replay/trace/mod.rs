@@ -10,7 +10,7 @@ pub mod goal;
 mod kept;
 pub mod otf2;
 mod reading;
-mod recorded;
+pub(crate) mod recorded;
 pub mod recording;
 mod regions;
 pub mod summary;

@@ -147,7 +147,7 @@ pub(super) fn check_unsupported(
 
 /// Refuses a trace without a message or collective between its ranks, unless `reading` allows it; `advice` continues
 /// the message.
-pub(super) fn check_communication(
+pub(crate) fn check_communication(
     path: &Path,
     (ranks, communication): (u32, u64),
     advice: &str,

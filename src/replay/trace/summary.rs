@@ -229,6 +229,8 @@ pub(super) fn sent_by_region(
     let reading = Reading {
         compute_time,
         skip_unsupported: true,
+        // Also of a program that was killed early, which is of interest here.
+        allow_no_communication: true,
         ..Reading::default()
     };
     let mut program = file.open(&reading, Stop::never())?;

@@ -15,7 +15,9 @@ mod write;
 
 use super::ideal::Calcs;
 use super::written::{MAX_OPERATIONS, Written};
+use crate::mpi::Call;
 use crate::program::{RankId, StreamId};
+use crate::trace::recorded::check_communication;
 use crate::trace::{ComputeTime, Reading, TraceFile};
 use anyhow::{Context, anyhow, bail, ensure};
 pub(super) use course::Timed;
@@ -63,7 +65,8 @@ fn other(clock: ComputeTime) -> ComputeTime {
 /// Writes a part of the recording `file`, which messages call `name`, as a tar archive of a recording.
 ///
 /// # Errors
-/// If `file` is no recording, can't be read, has too many operations, or does not end on an ideal network; if nothing remains;
+/// If `file` is no recording, can't be read, has too many operations, or does not end on an ideal network; if nothing, or no
+/// communication, remains;
 /// or if `out` fails.
 pub fn slice(
     file: &dyn TraceFile,
@@ -95,6 +98,24 @@ pub fn slice(
         let span_ps = last.max().copied().unwrap_or(0);
         return Err(SliceError::Nothing { span_ps });
     };
+    // A slice checks clean.
+    let communicates = |step: &Step| {
+        let call = step.op.action.call();
+        matches!(call, Some(Call::Send { .. } | Call::Collective { .. }))
+    };
+    let communication = kept
+        .iter()
+        .flatten()
+        .filter(|step| communicates(step))
+        .count() as u64;
+    let ranks = numbers.iter().flatten().count() as u32;
+    let advice = ": choose another window or other ranks";
+    check_communication(
+        Path::new("the slice"),
+        (ranks, communication),
+        advice,
+        reading,
+    )?;
     drop((steps, starts, timed));
     let timed = Timed::of(file, name, &kept, Calcs::EndAt)?;
     let recording = write::Recording {

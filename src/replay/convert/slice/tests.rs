@@ -163,6 +163,39 @@ fn slices_take_as_long_as_slices_of_the_vef() {
     }
 }
 
+/// Without communication a recording is refused, so a slice is as well.
+#[test]
+fn a_slice_can_be_replayed() {
+    let dir = tempfile::tempdir().unwrap();
+    let (mut made, mut refused) = (0, 0);
+    for name in ["openmpi-probes-4", "mpich-requests-4", "mpich-killed-2"] {
+        let (file, whole) = (open(&recording(name)), dir.path().join("whole.vef"));
+        as_vef(&*file, ComputeTime::Cpu, &whole);
+        let span = open(&whole).ideal_ps().unwrap();
+        for part in parts(span, file.ranks()) {
+            let to = dir.path().join("slice.tar");
+            let reading = Reading {
+                allow_no_communication: false,
+                ..reading(ComputeTime::Cpu)
+            };
+            let mut out = std::fs::File::create(&to).unwrap();
+            match slice(&*file, &to, &reading, &part, &mut out) {
+                Ok(_) => {
+                    let program = open(&to).open(&Reading::default(), Stop::never());
+                    assert!(program.is_ok(), "{name} {part:?}: {:?}", program.err());
+                    made += 1;
+                }
+                Err(SliceError::Nothing { .. }) => {}
+                Err(SliceError::Failed(e)) => {
+                    assert!(format!("{e:#}").contains("choose another window"), "{e:#}");
+                    refused += 1;
+                }
+            }
+        }
+    }
+    assert!(made > 5 && refused > 0, "{made}, {refused}");
+}
+
 #[test]
 fn the_other_clock_counts_waits_and_a_part_of_a_computation() {
     use super::write::beside;

@@ -50,7 +50,7 @@ pub fn to_dumpi(
     out: &mut impl Write,
 ) -> anyhow::Result<Written> {
     let named = || name.display().to_string();
-    let steps = steps(file, reading).with_context(named)?;
+    let steps = steps(file, &named(), reading)?;
     // A receive has the size of its message.
     let timed = Timed::of(file, name, &steps, Calcs::Last)?;
     let communicators = Communicators::of(&steps);
@@ -94,23 +94,23 @@ fn lost(step: &Step, losses: &mut Losses) {
 }
 
 /// The operations of all ranks.
-fn steps(file: &dyn TraceFile, reading: &Reading) -> anyhow::Result<Vec<Vec<Step>>> {
-    check_size(file)?;
+fn steps(file: &dyn TraceFile, name: &str, reading: &Reading) -> anyhow::Result<Vec<Vec<Step>>> {
+    check_size(file).with_context(|| name.to_owned())?;
     ensure!(
         file.schedule(reading)?.is_none(),
-        "is a schedule in place of calls of MPI; {SOURCES}"
+        "{name}: is a schedule in place of calls of MPI; {SOURCES}"
     );
     let mut program = file.open(reading, Stop::never())?;
     let mut all = Vec::new();
     for rank in RankId::all(file.ranks()) {
         ensure!(
             program.streams(rank) == 1,
-            "rank {rank} has several threads of operations; a rank of a DUMPI trace makes one call after the other"
+            "{name}: rank {rank} has several threads of operations; a rank of a DUMPI trace makes one call after the other"
         );
         let mut steps = Vec::new();
         while let Some(op) = program.next(rank, StreamId::new(0))? {
             if let Action::Send { .. } | Action::Collective(..) = op.action {
-                bail!("has messages in place of calls of MPI; {SOURCES}");
+                bail!("{name}: has messages in place of calls of MPI; {SOURCES}");
             }
             steps.push(Step {
                 own_ps: [op.compute_ps; 2],
@@ -210,7 +210,8 @@ impl<'a> Calls<'a> {
                 written.collectives += u64::from(place == 0);
                 ensure!(
                     request.is_none(),
-                    "DUMPI has the calls of MPI-2, and so no collective that does not block: {INSTEAD}"
+                    "DUMPI has the calls of MPI-2, and so no collective that does not block, nor several threads in collectives at once: \
+                     {INSTEAD}"
                 );
                 let size = comm.members.len() as i32;
                 collective::call(contribution, (id, place, size), |call| self.call(call))
