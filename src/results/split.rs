@@ -34,7 +34,7 @@ pub struct TimeSplit {
     ///
     /// A message waits for a link that is busy, lacks credits or is down.
     pub contention_ps: u64,
-    /// Of A − U: for links in use.
+    /// Of A − U: for links in use; with congestion control also what it holds back.
     pub queueing_ps: u64,
     /// Of A − U: for links that lacked credits.
     ///

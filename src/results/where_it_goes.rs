@@ -24,7 +24,12 @@ pub(super) fn write_split(out: &mut String, plan: &Plan, result: &RunResult) -> 
         _ => format!(" of {}", plan.experiment.jobs[at].name),
     };
     if let Some(split) = time_split(plan, result, at) {
-        write_parts(out, &split, &of_job)?;
+        // The waits in the fabric do not tell how long congestion control holds packets back in NICs.
+        let busy = match plan.experiment.fabric.congestion_control {
+            Some(_) => "busy links or throttling",
+            None => "busy links",
+        };
+        write_parts(out, &split, busy, &of_job)?;
         return write_network_hardly_matters(out, plan, result, at, &split);
     }
     let Some(Some(o)) = result.main.jobs.get(at) else {
@@ -40,7 +45,7 @@ pub(super) fn write_split(out: &mut String, plan: &Plan, result: &RunResult) -> 
     )
 }
 
-fn write_parts(out: &mut String, split: &TimeSplit, of_job: &str) -> fmt::Result {
+fn write_parts(out: &mut String, split: &TimeSplit, busy: &str, of_job: &str) -> fmt::Result {
     let percent = |ps| split.percent(ps);
     let down = split.links_down_ps;
     let down = down.map_or_else(String::new, |ps| {
@@ -48,7 +53,7 @@ fn write_parts(out: &mut String, split: &TimeSplit, of_job: &str) -> fmt::Result
     });
     writeln!(
         out,
-        "where it goes   computing {}, waiting for partners {}, unloaded network {}, contention {} (busy links {}, \
+        "where it goes   computing {}, waiting for partners {}, unloaded network {}, contention {} ({busy} {}, \
          missing credits {}{down}){of_job}",
         percent(split.computing_ps),
         percent(split.partners_ps),
