@@ -29,13 +29,13 @@ pub(crate) struct RawRequest {
     #[schemars(extend("x-default" = "one per host; as many as `pairs` has"))]
     pub ranks: Option<u32>,
     /// Which hosts take part.
-    #[schemars(extend("default" = "random"))]
+    #[schemars(extend("x-default" = "random; with `in_order` first"))]
     pub subset: Option<Subset>,
     /// A file of hosts, in place of `subset`.
     pub hosts: Option<String>,
     /// A list of hosts such as `"node[001-016,020]"`, in place of `subset`.
     pub nodes: Option<String>,
-    /// True: rank r stays on host r.
+    /// True: rank r stays on the r-th host.
     #[schemars(extend("default" = false))]
     pub in_order: Option<bool>,
     /// Which address of a host.
@@ -105,7 +105,7 @@ pub(crate) fn request(raw: &RawRequest, dir: &Path) -> Result<Request, ConfigErr
         part: raw.part,
         level: raw.level,
         ranks: raw.ranks,
-        subset: raw.subset.clone().unwrap_or(usual.subset),
+        subset: raw.subset.clone(),
         hosts: hosts(raw, dir)?,
         in_order: raw.in_order.unwrap_or(usual.in_order),
         path: raw.path.unwrap_or(usual.path),
@@ -132,8 +132,9 @@ pub(crate) fn on(
     let settings = request.settings(&graph, seed, None);
     let fits = settings.and_then(|settings| settings.check(&graph).map(|()| settings));
     let settings = fits.map_err(|problem| ConfigError::new("congestion", problem))?;
+    let listed = (request.hosts.is_some()).then_some(settings.mapping.subset);
     Ok(Request {
-        subset: settings.mapping.subset,
+        subset: listed.or(request.subset),
         hosts: None,
         ..request
     })
@@ -179,7 +180,7 @@ pub(crate) fn analysis_json(request: &Request) -> Value {
         part,
         level,
         ranks,
-        subset,
+        subset: _,
         // The loader has found them: `subset` lists them.
         hosts: _,
         in_order,
@@ -202,7 +203,7 @@ pub(crate) fn analysis_json(request: &Request) -> Value {
         "part": part,
         "level": level,
         "ranks": ranks,
-        "subset": match subset {
+        "subset": match request.subset() {
             Subset::Listed(hosts) => json!(hosts),
             named => json!(named),
         },

@@ -30,7 +30,8 @@ pub struct Mapping {
     pub subset: Subset,
     /// Number of ranks.
     pub ranks: u32,
-    /// The hosts are put in a random order before every run; otherwise rank r is on the r-th host.
+    /// The hosts are put in a random order before every run; otherwise rank r is on the r-th host, of drawn hosts in the
+    /// order of the network.
     pub shuffle: bool,
 }
 
@@ -67,6 +68,7 @@ impl Mapping {
             Subset::Listed(hosts) => hosts.clone(),
         };
         pool.truncate(self.ranks as usize);
+        self.restore(&mut pool);
         pool
     }
 
@@ -78,6 +80,21 @@ impl Mapping {
             Stream::new(seed, Purpose::Hosts, [run, 1]).shuffle(hosts);
         }
         hosts.truncate(self.ranks as usize);
+        self.restore(hosts);
+    }
+
+    /// Puts drawn hosts in the order of the network, unless ranks are shuffled: the draw decides which hosts take part,
+    /// not which rank each has.
+    fn restore(&self, hosts: &mut [HostId]) {
+        if self.is_drawn() && !self.shuffle {
+            hosts.sort_unstable();
+        }
+    }
+
+    /// Whether a draw decides which hosts take part.
+    #[must_use]
+    pub fn is_drawn(&self) -> bool {
+        matches!(self.subset, Subset::Random | Subset::RandomEachRun)
     }
 }
 

@@ -26,8 +26,8 @@ pub struct Request {
     pub level: Option<u32>,
     /// Number of ranks; `None`: one per host, or as many as given pairs have.
     pub ranks: Option<u32>,
-    /// The choice of the hosts that take part, unless `hosts` lists them.
-    pub subset: Subset,
+    /// The choice of the hosts that take part, unless `hosts` lists them; `None`: as [`Self::subset`] says.
+    pub subset: Option<Subset>,
     /// The hosts that take part.
     pub hosts: Option<HostList>,
     /// Keeps the order of the hosts.
@@ -62,7 +62,7 @@ impl Default for Request {
             part: None,
             level: None,
             ranks: None,
-            subset: Subset::Random,
+            subset: None,
             hosts: None,
             in_order: false,
             path: PathChoice::First,
@@ -127,6 +127,17 @@ impl Request {
     /// Most runs of an analysis.
     pub const MOST_RUNS: u64 = 1 << 20;
 
+    /// The choice of the hosts that take part. Without one rank r runs on host r if the hosts keep their order.
+    #[must_use]
+    pub fn subset(&self) -> Subset {
+        let usual = if self.in_order {
+            Subset::First
+        } else {
+            Subset::Random
+        };
+        self.subset.clone().unwrap_or(usual)
+    }
+
     /// The settings for a network of this graph, without counts of cables. `hosts` takes the place of the request's own.
     ///
     /// # Errors
@@ -158,17 +169,11 @@ impl Request {
             })),
             _ => self.pattern.clone(),
         };
-        let mut mapping = Mapping {
-            subset: hosts.map_or_else(|| self.subset.clone(), Subset::Listed),
+        let mapping = Mapping {
+            subset: hosts.map_or_else(|| self.subset(), Subset::Listed),
             ranks: self.ranks.unwrap_or(usual),
             shuffle: !self.in_order,
         };
-        if self.in_order && mapping.subset == Subset::Random && mapping.ranks <= have {
-            // The draw decides which hosts take part, not which rank each has.
-            let mut drawn = mapping.pool(graph, seed);
-            drawn.sort_unstable();
-            mapping.subset = Subset::Listed(drawn);
-        }
         Ok(Settings {
             pattern,
             mapping,

@@ -29,16 +29,17 @@ pub(super) fn draw(plan: &Plan, jobs: &[Option<JobOutcome>]) -> String {
 /// All that the mappings of a static analysis are drawn from.
 fn mappings(plan: &Plan, request: &Request) -> String {
     let topology = &plan.experiment.fabric.topology;
-    let all = match (&request.subset, &request.pattern) {
+    let subset = request.subset();
+    let all = match (&subset, &request.pattern) {
         (Subset::Listed(hosts), _) => hosts.len() as u32,
         (_, Pattern::Given(given)) => given.ranks,
         _ => topology.nics(),
     };
     let ranks = request.ranks.unwrap_or(all);
-    let (subset, in_order, runs) = (&request.subset, request.in_order, request.runs);
+    let (in_order, runs) = (request.in_order, request.runs);
     let (seed, nics) = (plan.experiment.seed, topology.nics());
     let mut text = format!("{seed} {nics} {ranks} {subset:?} {in_order} {runs}");
-    if *subset == Subset::LinearBfs {
+    if subset == Subset::LinearBfs {
         text += &format!(" {topology:?}");
     }
     text

@@ -17,7 +17,7 @@ fn keys_are_those_of_the_options() {
     let request = plan(keys).unwrap().experiment.congestion.unwrap();
     assert_eq!(request.pattern.to_string(), "shift:2");
     assert_eq!((request.ranks, request.runs), (Some(3), 9));
-    assert_eq!(request.subset, Subset::LinearBfs);
+    assert_eq!(request.subset, Some(Subset::LinearBfs));
     assert!(request.fair && !request.delay);
 }
 

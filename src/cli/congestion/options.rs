@@ -46,7 +46,7 @@ pub(super) struct Options {
     /// Number of ranks, each on a host of its own [default: one per host; as many as the trace or file has].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     ranks: Option<u32>,
-    /// The hosts that take part if there are more hosts than ranks [default: random].
+    /// The hosts that take part if there are more hosts than ranks [default: random; first with --in-order].
     #[arg(long, value_parser = named::<Subset>(SUBSETS))]
     subset: Option<Subset>,
     /// Hosts that take part: a file with a name on every line.
@@ -55,7 +55,8 @@ pub(super) struct Options {
     /// Hosts that take part, as Slurm lists them: node[001-016,020].
     #[arg(long, value_name = "LIST", conflicts_with_all = ["subset", "hosts"])]
     nodes: Option<String>,
-    /// Keeps the order of the hosts: rank r runs on host r, counted from 0. Otherwise every run draws a random order.
+    /// Keeps the order of the hosts: rank r runs on host r, counted from 0, or on host r of those that --subset, --nodes
+    /// or --hosts chooses. Otherwise every run draws a random order.
     #[arg(long)]
     in_order: bool,
     /// The address that is used if hosts have several (LMC) [default: first].
@@ -125,7 +126,7 @@ impl Options {
             one.pattern = pairs(path)?;
         }
         if let Some(subset) = &self.subset {
-            (one.subset, one.hosts) = (subset.clone(), None);
+            (one.subset, one.hosts) = (Some(subset.clone()), None);
         }
         if let Some(hosts) = self.listed()? {
             one.hosts = Some(hosts);

@@ -68,8 +68,12 @@ fn pattern(one: &Analysed) -> String {
 /// `1,000 runs, seed 1, hosts in random order; --in-order keeps theirs`.
 fn runs(one: &Analysed) -> String {
     let runs = counted(one.analysis.runs.len() as u64, "run");
-    let order = if one.settings.mapping.shuffle {
+    let mapping = &one.settings.mapping;
+    let some = mapping.ranks < one.candidate.network.graph.host_count();
+    let order = if mapping.shuffle {
         ", hosts in random order; --in-order keeps theirs"
+    } else if mapping.is_drawn() && some {
+        ", drawn hosts in their order"
     } else {
         ", hosts in their order"
     };

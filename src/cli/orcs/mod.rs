@@ -164,7 +164,7 @@ fn settings(args: &OrcsArgs, pattern: Pattern, ranks: u32, network: &Network) ->
     Settings {
         pattern,
         mapping: Mapping {
-            subset: subset(args.subset, network),
+            subset: subset(args, ranks, network),
             ranks,
             shuffle: !args.do_not_shuffle,
         },
@@ -185,7 +185,7 @@ fn settings(args: &OrcsArgs, pattern: Pattern, ranks: u32, network: &Network) ->
     }
 }
 
-fn subset(name: SubsetName, network: &Network) -> Subset {
+fn subset(args: &OrcsArgs, ranks: u32, network: &Network) -> Subset {
     let graph = &network.graph;
     let by_guid = || {
         let mut hosts: Vec<(u64, HostId)> = graph
@@ -198,7 +198,16 @@ fn subset(name: SubsetName, network: &Network) -> Subset {
     let listed = |hosts: Vec<(u64, HostId)>| {
         Subset::Listed(hosts.into_iter().map(|(_, host)| host).collect())
     };
-    match name {
+    match args.subset {
+        // Here drawn hosts keep the order of the draw.
+        SubsetName::Rand if args.do_not_shuffle => {
+            let drawn = Mapping {
+                subset: Subset::Random,
+                ranks,
+                shuffle: true,
+            };
+            Subset::Listed(drawn.pool(graph, args.seed))
+        }
         SubsetName::Rand => Subset::Random,
         SubsetName::LinearBfs => Subset::LinearBfs,
         SubsetName::GuidOrderAsc => listed(by_guid()),

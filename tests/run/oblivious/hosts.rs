@@ -1,7 +1,8 @@
 //! Hosts by name, the hosts of ranks, and the addresses of a host.
 
 use super::tree;
-use flitwise::oblivious::{HostId, HostNames, Mapping, Network, PathChoice, Subset};
+use flitwise::oblivious::{HostId, HostNames, Mapping, Network, PathChoice, Request, Subset};
+use std::collections::BTreeSet;
 
 #[test]
 fn lists_are_expanded_as_slurm_does() {
@@ -67,6 +68,38 @@ fn draws_repeat_and_differ_by_run() {
             .unwrap_err()
             .contains("list")
     );
+}
+
+#[test]
+fn in_order_ranks_are_on_the_hosts_of_their_numbers_unless_a_draw_is_asked_for() {
+    let graph = tree(4).graph;
+    let hosts = |subset: Option<Subset>, seed, run| {
+        let request = Request {
+            subset,
+            ranks: Some(5),
+            in_order: true,
+            ..Request::default()
+        };
+        let mapping = request.settings(&graph, seed, None).unwrap().mapping;
+        let mut hosts = Vec::new();
+        mapping.draw(&mapping.pool(&graph, seed), seed, run, &mut hosts);
+        hosts.iter().map(|host| host.get()).collect::<Vec<u32>>()
+    };
+    for seed in 1..9 {
+        assert_eq!(hosts(None, seed, 0), [0, 1, 2, 3, 4]);
+        for subset in [Subset::Random, Subset::RandomEachRun] {
+            let drawn = hosts(Some(subset), seed, 0);
+            assert!(drawn.is_sorted() && drawn.len() == 5, "{drawn:?}");
+        }
+    }
+    let draws = |subset: Subset| (0..8).map(move |run| (subset.clone(), run));
+    let by_run = |subset| -> BTreeSet<Vec<u32>> {
+        draws(subset)
+            .map(|(subset, run)| hosts(Some(subset), 1, run))
+            .collect()
+    };
+    assert_eq!(by_run(Subset::Random).len(), 1);
+    assert!(by_run(Subset::RandomEachRun).len() > 1);
 }
 
 #[test]
