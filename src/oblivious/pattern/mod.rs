@@ -233,7 +233,7 @@ impl Pattern {
     pub(crate) fn silence(&self, level: Option<u32>, ranks: u32) -> Option<String> {
         Some(match self {
             Self::Null => "as a second pattern (--against) it leaves the first one alone".into(),
-            Self::Versus(both) => return both.silence(level),
+            Self::Versus(both) => return both.silence(level, ranks),
             _ if ranks < 2 => "give it at least 2 ranks".into(),
             Self::ShiftBy(distance) if distance % ranks == 0 => {
                 format!("take a distance that is no multiple of {ranks}")
@@ -313,14 +313,12 @@ impl Versus {
         ]
     }
 
-    /// The cure of [`Pattern::silence`]: the second pattern is load only.
-    fn silence(&self, level: Option<u32>) -> Option<String> {
-        let levels = self.first.levels(self.ranks);
+    /// The cure of [`Pattern::silence`]. Without levels of the first pattern there is nothing to examine; beyond its last
+    /// level the second one is alone and is counted.
+    fn silence(&self, level: Option<u32>, ranks: u32) -> Option<String> {
+        let [first, second] = self.levels(ranks);
         match level {
-            Some(level) if level >= levels && levels > 0 => Some(format!(
-                "the first pattern has the levels 0 to {}",
-                levels - 1
-            )),
+            Some(level) if (1..=level).contains(&first) && level < second => None,
             _ => self.first.silence(level, self.ranks),
         }
     }
