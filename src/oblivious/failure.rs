@@ -3,6 +3,7 @@
 use super::graph::{EdgeId, Graph, GraphBuilder, HostId, NetworkError, NodeId};
 use super::network::Network;
 use super::tables::Tables;
+use super::walker::PathChoice;
 use flitwise_base::quote::quoted;
 use flitwise_base::random::{Purpose, Stream};
 use std::collections::BTreeSet;
@@ -186,16 +187,19 @@ impl Damaged {
     }
 
     /// The number of pairs of hosts whose route in `now` differs from the one in `before`, or that have a route in only
-    /// one of the two.
+    /// one of the two; `choice` says which addresses they use.
     #[must_use]
-    pub fn routes_changed(&self, before: &Network, now: &Network) -> u64 {
+    pub fn routes_changed(&self, before: &Network, now: &Network, choice: PathChoice) -> u64 {
         let (mut old, mut new, mut changed) = (Vec::new(), Vec::new(), 0);
         for (src, &src_before) in (0..).map(HostId::new).zip(&self.hosts_before) {
             for (dst, &dst_before) in (0..).map(HostId::new).zip(&self.hosts_before) {
                 old.clear();
                 new.clear();
-                let had = before.route(src_before, dst_before, 0, &mut old).is_ok();
-                let has = now.route(src, dst, 0, &mut new).is_ok();
+                let path_before = choice.of(src_before, dst_before, before.tables.paths());
+                let path = choice.of(src, dst, now.tables.paths());
+                let had = before.route(src_before, dst_before, path_before, &mut old);
+                let had = had.is_ok();
+                let has = now.route(src, dst, path, &mut new).is_ok();
                 let as_before = new.iter().map(|edge| self.edges_before[edge.index()]);
                 changed += u64::from(had != has || !as_before.eq(old.iter().copied()));
             }

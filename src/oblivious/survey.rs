@@ -3,12 +3,13 @@
 
 use super::graph::{EdgeId, HostId, NodeId};
 use super::network::{Lost, Network};
+use super::walker::PathChoice;
 
-/// Properties of the routes of all ordered pairs of different hosts, to each address of the destination.
+/// Properties of the routes of all ordered pairs of different hosts, each to the address that the pair uses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Survey {
-    /// Ordered pairs of different hosts, times the addresses of a host.
+    /// Ordered pairs of different hosts.
     pub pairs: u64,
     /// Pairs by the number of edges of their route, both host links included: two hosts of a switch have 2.
     pub by_edges: Vec<u64>,
@@ -74,31 +75,26 @@ impl Survey {
 }
 
 impl Network {
-    /// Follows the routes of all pairs. Takes one step per switch and destination.
+    /// Follows the routes of all pairs to the first address of each host.
     #[must_use]
     pub fn survey(&self) -> Survey {
+        self.survey_by(PathChoice::First)
+    }
+
+    /// Follows the routes of all pairs, each to the address of `choice`. Takes one step per switch and address in use.
+    #[must_use]
+    pub fn survey_by(&self, choice: PathChoice) -> Survey {
         let graph = &self.graph;
         let hosts = u64::from(graph.host_count());
-        let paths = u64::from(self.tables.paths());
-        let mut walk = Walk::new(self);
+        let mut walk = Walk::new(self, choice);
         for dst in graph.host_ids() {
-            for path in 0..self.tables.paths() {
+            for path in choice.used(self.tables.paths()) {
                 walk.to(dst, path);
             }
         }
         walk.add_own();
-        let Walk {
-            mut found,
-            reached,
-            own,
-            ..
-        } = walk;
-        for (host, own) in graph.host_ids().zip(own) {
-            let injected = reached[graph.switch_of(host).index()] - own;
-            found.routes_on[graph.injection(host).index()] = injected;
-        }
-        found.pairs = hosts * (hosts - 1) * paths;
-        found
+        walk.found.pairs = hosts * (hosts - 1);
+        walk.found
     }
 }
 
@@ -116,6 +112,7 @@ enum State {
 /// Routes to one destination after the other.
 struct Walk<'a> {
     network: &'a Network,
+    choice: PathChoice,
     /// Switches with hosts, with their hosts.
     leaves: Vec<(NodeId, Vec<HostId>)>,
     state: Vec<State>,
@@ -124,15 +121,11 @@ struct Walk<'a> {
     /// Switches with a route, each behind the one it sends to; with the edge by which it sends.
     done: Vec<(NodeId, EdgeId)>,
     stack: Vec<(NodeId, EdgeId)>,
-    /// Destinations that each switch reaches.
-    reached: Vec<u64>,
-    /// Addresses of each host that its own switch reaches.
-    own: Vec<u64>,
     found: Survey,
 }
 
 impl<'a> Walk<'a> {
-    fn new(network: &'a Network) -> Self {
+    fn new(network: &'a Network, choice: PathChoice) -> Self {
         let graph = &network.graph;
         let nodes = graph.nodes().len();
         let mut hosts_of: Vec<Vec<HostId>> = vec![Vec::new(); nodes];
@@ -142,13 +135,12 @@ impl<'a> Walk<'a> {
         let leaves = NodeId::all(nodes as u32).zip(hosts_of);
         Self {
             network,
+            choice,
             leaves: leaves.filter(|(_, hosts)| !hosts.is_empty()).collect(),
             state: vec![State::Unknown; nodes],
             passing: vec![0; nodes],
             done: Vec::with_capacity(nodes),
             stack: Vec::new(),
-            reached: vec![0; nodes],
-            own: vec![0; graph.hosts().len()],
             found: Survey {
                 pairs: 0,
                 by_edges: Vec::new(),
@@ -162,48 +154,50 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Adds the routes to an address of a host.
+    /// Adds the routes to an address of a host, from the hosts that use it.
     fn to(&mut self, dst: HostId, path: u32) {
         self.state.fill(State::Unknown);
         self.passing.fill(0);
         self.done.clear();
+        let Self {
+            network, choice, ..
+        } = *self;
+        let tables = &network.tables;
+        let sends = |&src: &HostId| {
+            let uses = choice.of(src, dst, tables.paths()) == path;
+            uses && src != dst && tables.own_route(src, dst).is_none()
+        };
         let leaves = std::mem::take(&mut self.leaves);
         for (leaf, hosts) in &leaves {
-            let at_home = self.network.graph.switch_of(dst) == *leaf;
-            let sources = hosts.len() as u64 - u64::from(at_home);
-            if sources == 0 {
+            let senders = || hosts.iter().copied().filter(sends);
+            let Some(src) = senders().next() else {
                 continue;
-            }
+            };
+            let sources = senders().count() as u64;
             if self.state[leaf.index()] == State::Unknown {
                 self.follow(*leaf, dst, path);
             }
-            let has_own = |host: &HostId| self.network.tables.own_route(*host, dst).is_some();
-            let sources = sources - hosts.iter().filter(|host| has_own(host)).count() as u64;
-            let mut others = hosts.iter().copied();
-            let lost = others.find(|host| *host != dst && !has_own(host));
             match self.state[leaf.index()].clone() {
                 State::Edges(edges) => {
-                    self.reached[leaf.index()] += 1;
-                    self.own[dst.index()] += u64::from(at_home);
+                    for src in senders() {
+                        let injection = network.graph.injection(src);
+                        self.found.routes_on[injection.index()] += 1;
+                    }
                     self.passing[leaf.index()] += sources;
                     let length = edges as usize + 1;
                     let by_edges = &mut self.found.by_edges;
                     by_edges.resize(by_edges.len().max(length + 1), 0);
                     by_edges[length] += sources;
                 }
-                State::Lost(why) => {
-                    if let Some(src) = lost {
-                        self.lose(
-                            sources,
-                            LostPair {
-                                src,
-                                dst,
-                                path,
-                                why,
-                            },
-                        );
-                    }
-                }
+                State::Lost(why) => self.lose(
+                    sources,
+                    LostPair {
+                        src,
+                        dst,
+                        path,
+                        why,
+                    },
+                ),
                 State::Unknown | State::Walking => {}
             }
         }
@@ -211,15 +205,14 @@ impl<'a> Walk<'a> {
         for &(node, edge) in self.done.iter().rev() {
             let passing = self.passing[node.index()];
             self.found.routes_on[edge.index()] += passing;
-            self.passing[self.network.graph.edge(edge).to.index()] += passing;
+            self.passing[network.graph.edge(edge).to.index()] += passing;
         }
     }
 
-    /// Adds the routes of pairs that follow no tables. Their first edges are counted with the routes of the tables, which
-    /// lead everywhere in a network with such routes.
+    /// Adds the routes of pairs that follow no tables.
     fn add_own(&mut self) {
         for route in self.network.tables.own_routes() {
-            for edge in &route[1..] {
+            for edge in route {
                 self.found.routes_on[edge.index()] += 1;
             }
             let by_edges = &mut self.found.by_edges;

@@ -5,6 +5,7 @@ use super::network::Network;
 use super::pattern::{Level, Pair};
 use flitwise_base::stop::{Stop, StopEvery, Stopped};
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
 
 /// Which of several addresses of a host (LMC) a pair uses.
 #[derive(
@@ -30,6 +31,15 @@ impl PathChoice {
             Self::First => 0,
             Self::BySource => src.get() % paths,
             Self::ByPair => src.get().wrapping_add(dst.get()) % paths,
+        }
+    }
+
+    /// The paths among `paths` that pairs can use.
+    #[must_use]
+    pub fn used(self, paths: u32) -> Range<u32> {
+        match self {
+            Self::First => 0..1,
+            Self::BySource | Self::ByPair => 0..paths,
         }
     }
 }

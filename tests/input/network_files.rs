@@ -4,7 +4,7 @@
 use super::subnet::two_switches;
 use crate::common::data::data;
 use flitwise::config::{LoadedNetwork, NetworkSource, load_network, network_text};
-use flitwise::oblivious::{Graph, HostId, Lost, Network, NodeId};
+use flitwise::oblivious::{Graph, HostId, Lost, Network, NodeId, PathChoice};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -467,9 +467,11 @@ fn real_tables_with_two_addresses_per_host() {
     for other in ["opensm.fdbs", "dump_fts.txt"] {
         assert_eq!(load(other).network, loaded.network, "{other}");
     }
-    let survey = loaded.network.survey();
-    assert_eq!((survey.pairs, survey.connected()), (480, 480));
-    assert_eq!(survey.by_edges, [0, 0, 96, 0, 384]);
+    for choice in [PathChoice::First, PathChoice::BySource, PathChoice::ByPair] {
+        let survey = loaded.network.survey_by(choice);
+        assert_eq!((survey.pairs, survey.connected()), (240, 240), "{choice:?}");
+        assert_eq!(survey.by_edges, [0, 0, 48, 0, 192], "{choice:?}");
+    }
     let both = |dst| [0, 1].map(|path| route(&loaded.network, 0, dst, path).unwrap());
     let differ = (1..16).map(both).filter(|[one, two]| one != two).count();
     assert_eq!(differ, 12, "each pair of different leaves has two routes");

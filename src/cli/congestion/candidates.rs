@@ -115,6 +115,14 @@ fn no_routes(source: &NetworkSource) -> String {
     format!("the network has no routes; {cure}")
 }
 
+/// The analysis that the experiment asks for, if there is an experiment and it asks for one.
+fn requested(source: &NetworkSource) -> Option<Request> {
+    match source {
+        NetworkSource::Experiment(only) => only.congestion.clone(),
+        _ => None,
+    }
+}
+
 /// The network with one routing.
 fn candidate(
     args: &CongestionArgs,
@@ -141,6 +149,7 @@ fn candidate(
         graph: graph.clone(),
         tables,
     };
+    let choice = args.options.path_choice(requested(&loaded.source).as_ref());
     let end = |edge| before.graph.port_text(edge);
     let cable = |&edge: &EdgeId| {
         let back = before.graph.edge(edge).reverse;
@@ -149,23 +158,16 @@ fn candidate(
     let damage = left.map(|left| Damage {
         lost_hosts: left.lost_hosts.len(),
         lost_cables: left.lost_cables.iter().map(cable).collect(),
-        routes_changed: loaded.routed.then(|| left.routes_changed(before, &network)),
+        routes_changed: (loaded.routed).then(|| left.routes_changed(before, &network, choice)),
         hosts_before: left.hosts_before,
     });
-    let label = match routing {
-        Routing::Given => input.to_owned(),
-        Routing::Engine(engine) if args.routing.len() > 1 || args.tables.len() > 1 => {
-            engine.to_string()
-        }
-        Routing::Engine(engine) => format!("{input}, routed by {engine}"),
-    };
-    let survey = network.survey();
+    let survey = network.survey_by(choice);
     let deadlock = args.vls.then(|| Deadlock {
         cycle: Dependencies::of(&network).cycle(),
         layers: Layers::of(&network),
     });
     Ok(Candidate {
-        label,
+        label: label(args, input, routing),
         input: input.to_owned(),
         network,
         survey,
@@ -173,6 +175,17 @@ fn candidate(
         deadlock,
         loaded: loaded.clone(),
     })
+}
+
+/// The name of the network of `input` with one routing.
+fn label(args: &CongestionArgs, input: &str, routing: Routing) -> String {
+    match routing {
+        Routing::Given => input.to_owned(),
+        Routing::Engine(engine) if args.routing.len() > 1 || args.tables.len() > 1 => {
+            engine.to_string()
+        }
+        Routing::Engine(engine) => format!("{input}, routed by {engine}"),
+    }
 }
 
 /// Distinguishes paths by their parts: without the directories that all begin with, and without the names that all end
@@ -225,10 +238,7 @@ impl Candidate {
 
     /// The analysis that the experiment asks for, if there is an experiment and it asks for one.
     pub(super) fn request(&self) -> Option<Request> {
-        match &self.loaded.source {
-            NetworkSource::Experiment(only) => only.congestion.clone(),
-            _ => None,
-        }
+        requested(&self.loaded.source)
     }
 
     /// The text of the experiment; `None` if no experiment describes the network.

@@ -135,7 +135,7 @@ impl Options {
         one.level = self.level.or(one.level);
         one.ranks = self.ranks.or(one.ranks);
         one.in_order |= self.in_order || self.job.is_some();
-        one.path = self.path.unwrap_or(one.path);
+        one.path = self.path_choice(Some(&one));
         one.fair |= self.fair;
         one.delay |= self.delay;
         one.worst |= self.worst;
@@ -162,6 +162,12 @@ impl Options {
                 bad("--part: only two patterns share the ranks; name the second one with --against")
             }
         }
+    }
+
+    /// The choice among several addresses of a host: this option over `file`, the table `[congestion]`.
+    pub(super) fn path_choice(&self, file: Option<&Request>) -> PathChoice {
+        let asked = self.path.or(file.map(|request| request.path));
+        asked.unwrap_or_default()
     }
 
     /// Whether a job of the experiment is analysed.

@@ -1,6 +1,6 @@
 //! What is wrong with the routes of a network.
 
-use flitwise::oblivious::{HostId, Lost, Network};
+use flitwise::oblivious::{HostId, Lost, Network, PathChoice, Tables};
 
 fn network(text: &str) -> Network {
     Network::from_dot(text).unwrap().network
@@ -72,17 +72,41 @@ fn pairs_without_a_route_are_counted_by_reason() {
 
 #[test]
 fn a_survey_says_what_the_routes_of_the_pairs_say() {
-    let network = ring(["H3", "H4"], ["H1 H4", "H2"], ["H1 H2", ""]);
-    let survey = network.survey();
-    let mut routes_on = vec![0; network.graph.edges().len()];
-    let mut lost = 0;
-    for src in HostId::all(4) {
-        for dst in HostId::all(4).filter(|&dst| dst != src) {
-            let mut route = Vec::new();
-            lost += u64::from(network.route(src, dst, 0, &mut route).is_err());
-            route.iter().for_each(|edge| routes_on[edge.index()] += 1);
+    let one = ring(["H3", "H4"], ["H1 H4", "H2"], ["H1 H2", ""]);
+    let all = ring(["H3 H4", ""], ["H1 H2 H4", ""], ["H1 H2 H3", ""]);
+    let Network { graph, tables } = &one;
+    // Three addresses per host: the tables of the first do not lead everywhere, those of the others do.
+    let mut several = Tables::empty(graph, 3).unwrap();
+    for edge in graph.edge_ids() {
+        let from = graph.edge(edge).from;
+        for host in HostId::all(4) {
+            for (path, of) in [(0, tables), (1, &all.tables), (2, &all.tables)] {
+                if of.next(graph, from, of.column(host, 0)) == Some(edge) {
+                    several.set(graph, edge, several.column(host, path));
+                }
+            }
         }
     }
-    assert_eq!(survey.routes_on, routes_on);
-    assert_eq!(survey.pairs - survey.connected(), lost);
+    let several = Network {
+        graph: graph.clone(),
+        tables: several,
+    };
+    for network in [&one, &several] {
+        for choice in [PathChoice::First, PathChoice::BySource, PathChoice::ByPair] {
+            let survey = network.survey_by(choice);
+            let mut routes_on = vec![0; graph.edges().len()];
+            let mut lost = 0;
+            for src in HostId::all(4) {
+                for dst in HostId::all(4).filter(|&dst| dst != src) {
+                    let mut route = Vec::new();
+                    let path = choice.of(src, dst, network.tables.paths());
+                    lost += u64::from(network.route(src, dst, path, &mut route).is_err());
+                    route.iter().for_each(|edge| routes_on[edge.index()] += 1);
+                }
+            }
+            assert_eq!(survey.pairs, 12);
+            assert_eq!(survey.routes_on, routes_on, "{choice:?}");
+            assert_eq!(survey.pairs - survey.connected(), lost, "{choice:?}");
+        }
+    }
 }
