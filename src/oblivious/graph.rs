@@ -198,6 +198,23 @@ impl Graph {
         EdgeId::within(first..end)
     }
 
+    /// By node, whether cables lead there from `from`.
+    #[must_use]
+    pub fn reached_from(&self, from: NodeId) -> Vec<bool> {
+        let mut reached = vec![false; self.nodes.len()];
+        let mut waiting = vec![from];
+        reached[from.index()] = true;
+        while let Some(node) = waiting.pop() {
+            for edge in self.edges_of(node) {
+                let next = self.edge(edge).to;
+                if !std::mem::replace(&mut reached[next.index()], true) {
+                    waiting.push(next);
+                }
+            }
+        }
+        reached
+    }
+
     /// The name of `host`.
     #[must_use]
     pub fn host_name(&self, host: HostId) -> &str {

@@ -7,7 +7,7 @@ use crate::cli::instead::{self, Wanted};
 use flitwise::config::{LoadedNetwork, NetworkSource, load_network};
 use flitwise::fabric::topology::Topology;
 use flitwise::oblivious::{
-    Damaged, Dependencies, EdgeId, HostId, Layers, Lost, Network, Request, Survey,
+    Damaged, Dependencies, EdgeId, HostId, Layers, Lost, LostPair, Network, Request, Survey,
 };
 use flitwise_base::quote::cut;
 use std::path::{Path, PathBuf};
@@ -22,6 +22,7 @@ pub(super) struct Candidate {
     /// The name of the input, the same for all its routings.
     pub input: String,
     pub network: Network,
+    routing: Routing,
     pub survey: Survey,
     /// The effects of failures, if there are any.
     pub damage: Option<Damage>,
@@ -170,6 +171,7 @@ fn candidate(
         label: label(args, input, routing),
         input: input.to_owned(),
         network,
+        routing,
         survey,
         damage,
         deadlock,
@@ -282,54 +284,53 @@ impl Candidate {
         let Some(example) = self.survey.examples.first().filter(|_| lost > 0 && !skip) else {
             return Ok(());
         };
-        let graph = &self.network.graph;
+        let (graph, pairs) = (&self.network.graph, self.survey.pairs);
         let name = |node| cut(&graph.node(node).name);
-        let host = |host| name(graph.node_of(host));
+        let [from, to] = [example.src, example.dst].map(|host| name(graph.node_of(host)));
         let (node, what) = match example.why {
             Lost::NoEntry(node) => (node, "has no entry for it"),
             Lost::WrongHost(node) => (node, "is another host"),
             Lost::Loop(node) => (node, "is on a routing loop"),
-            _ => {
-                return Err(CliError::BadInput(format!(
-                    "{}: {lost} pairs have no route",
-                    self.label
-                )));
-            }
+            _ => return Err(self.bad(format!("{lost} pairs have no route"))),
         };
-        if self.damage.is_some() {
-            return Err(CliError::Failed(format!(
-                "{}: after the failures {lost} of {} pairs have no route, such as the pair {} to {}; leave them out with \
-                 --skip-lost, or route the rest with --routing",
-                self.label,
-                self.survey.pairs,
-                host(example.src),
-                host(example.dst),
-            )));
-        }
-        let place = self.loaded.entry_place(node, example.dst, example.path);
-        let place = place.unwrap_or_else(|| self.label.clone());
-        let round = self
-            .survey
-            .routing_loop
-            .as_ref()
-            .filter(|_| matches!(example.why, Lost::Loop(_)));
-        let round = round.map(|round| {
-            let names: Vec<String> = round
-                .switches
-                .iter()
-                .map(|&s| name(s).to_string())
-                .collect();
-            format!(" ({})", names.join(" -> "))
-        });
+        let (given, failed) = (self.routing == Routing::Given, self.damage.is_some());
+        let parted = !graph.reached_from(node)[graph.node_of(example.dst).index()];
+        let why = match (parted, self.round(example)) {
+            (true, _) => format!("no cables lead from {} to {to}", name(node)),
+            (false, round) => format!(
+                "the route from {from} to {to} ends at {}, which {what}{round}",
+                name(node)
+            ),
+        };
+        // Computed tables cannot be mended, and no tables lead where no cables do.
+        let cure = match (parted, given, failed) {
+            (true, _, true) => "",
+            (true, _, false) => "add a cable, or ",
+            (false, false, _) => "take another --routing, or ",
+            (false, true, true) => "route the rest with --routing, or ",
+            (false, true, false) => "mend the tables, or ",
+        };
+        let place = (given && !failed && !parted)
+            .then(|| self.loaded.entry_place(node, example.dst, example.path))
+            .flatten();
         Err(CliError::Failed(format!(
-            "{place}: {lost} of {} pairs have no route: the route from {} to {} ends at {}, which {what}{}; mend the tables, or leave such \
-             pairs out with --skip-lost",
-            self.survey.pairs,
-            host(example.src),
-            host(example.dst),
-            name(node),
-            round.unwrap_or_default(),
+            "{}: {}{lost} of {pairs} pairs have no route: {why}; {cure}leave such pairs out with --skip-lost",
+            place.as_ref().unwrap_or(&self.label),
+            if failed { "after the failures " } else { "" },
         )))
+    }
+
+    /// The switches of the routing loop on which the route of a pair ends, in brackets.
+    fn round(&self, pair: &LostPair) -> String {
+        let graph = &self.network.graph;
+        match &self.survey.routing_loop {
+            Some(round) if matches!(pair.why, Lost::Loop(_)) => {
+                let names = round.switches.iter().map(|&s| cut(&graph.node(s).name));
+                let names: Vec<String> = names.map(|name| name.to_string()).collect();
+                format!(" ({})", names.join(" -> "))
+            }
+            _ => String::new(),
+        }
     }
 }
 

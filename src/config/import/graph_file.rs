@@ -123,17 +123,7 @@ fn check_connected(graph: &Graph) -> Result<(), NetworkError> {
     let Some(first) = graph.switches().next() else {
         return Err(NetworkError::at(0, "the network has no switch"));
     };
-    let mut reached = vec![false; graph.nodes().len()];
-    let mut waiting = vec![first];
-    reached[first.index()] = true;
-    while let Some(node) = waiting.pop() {
-        for edge in graph.edges_of(node) {
-            let next = graph.edge(edge).to;
-            if !std::mem::replace(&mut reached[next.index()], true) {
-                waiting.push(next);
-            }
-        }
-    }
+    let reached = graph.reached_from(first);
     let Some(lost) = graph.node_ids().find(|node| !reached[node.index()]) else {
         return Ok(());
     };
