@@ -112,9 +112,16 @@ proptest! {
                 }
             }
         }
+        let connected = |switch| {
+            topology.port_ids().filter(|&port| topology.peer(switch, port) != Peer::None).count()
+        };
+        let connected: usize = topology.switch_ids().map(connected).sum();
         // The network of the fabric has only what works: the routing finds the same routes in it.
         let any = FabricSpec::opa_gen1(Topology::single(2).unwrap()).unwrap();
-        let network = Network::of_fabric(&FabricSpec { topology, routing, ..any }).unwrap();
+        let spec = FabricSpec { topology: topology.clone(), routing, ..any };
+        let ports: usize = spec.working_ports().iter().map(Vec::len).sum();
+        prop_assert_eq!(ports + failed.len(), connected);
+        let network = Network::of_fabric(&spec).unwrap();
         let anew = Network { tables: engine.route(&network.graph).unwrap(), ..network.clone() };
         for src in network.graph.host_ids() {
             for dst in network.graph.host_ids() {

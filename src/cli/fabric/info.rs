@@ -23,13 +23,15 @@ pub(super) fn run(args: &InfoArgs) -> Result<(), CliError> {
     let loaded = args.source.load()?;
     let spec = &loaded.fabric;
     let route = Route::of(spec, args)?;
+    let ports = spec.working_ports();
     let info = Info {
         loaded: &loaded,
-        ports: port_kinds(spec),
+        kinds: port_kinds(spec, &ports),
         routes: RouteAnalysis::new(spec, spec).map_err(|e| e.to_string()),
         distances: Distances::new(spec).map_err(|e| e.to_string()),
         bisection: Bisection::new(spec),
-        buffers: spec.switch.kind().buffer_credits(&spec.topology),
+        buffers: spec.switch.kind().buffer_credits(&spec.topology, &ports),
+        ports,
     };
     if args.json {
         let route = route.as_ref().map(Route::document);
@@ -53,19 +55,18 @@ struct PortKinds {
     free: u32,
 }
 
-/// The switches, counted by their ports.
-fn port_kinds(spec: &FabricSpec) -> BTreeMap<PortKinds, u64> {
+/// The switches, counted by their ports, of which `used` have a NIC or a working link behind them.
+fn port_kinds(spec: &FabricSpec, used: &[Vec<PortId>]) -> BTreeMap<PortKinds, u64> {
     let topology = &spec.topology;
     let mut switches = BTreeMap::new();
-    for switch in topology.switch_ids() {
-        let mut kinds = PortKinds::default();
-        for port in topology.port_ids() {
-            match topology.peer(switch, port) {
-                Peer::Nic(_) => kinds.nic += 1,
-                Peer::Switch { .. } => kinds.link += 1,
-                Peer::None => kinds.free += 1,
-            }
-        }
+    for (switch, used) in topology.switch_ids().zip(used) {
+        let is_nic = |&&port: &&PortId| matches!(topology.peer(switch, port), Peer::Nic(_));
+        let nic = used.iter().filter(is_nic).count() as u32;
+        let kinds = PortKinds {
+            nic,
+            link: used.len() as u32 - nic,
+            free: topology.radix() - used.len() as u32,
+        };
         *switches.entry(kinds).or_default() += 1;
     }
     switches
@@ -80,7 +81,9 @@ struct BusyLink {
 
 struct Info<'a> {
     loaded: &'a FabricOnly,
-    ports: BTreeMap<PortKinds, u64>,
+    /// By switch, the ports with a NIC or a working link behind them.
+    ports: Vec<Vec<PortId>>,
+    kinds: BTreeMap<PortKinds, u64>,
     routes: Result<RouteAnalysis, String>,
     distances: Result<Distances, String>,
     bisection: Option<Bisection>,
@@ -159,10 +162,11 @@ impl Info<'_> {
             .sum()
     }
 
-    /// Switch-to-switch links and host links, both directions counted once.
+    /// Working switch-to-switch links and host links, both directions counted once.
     fn links(&self) -> (u64, u64) {
-        let topology = &self.spec().topology;
-        (topology.directed_switch_links() / 2, topology.nics().into())
+        let kinds = self.kinds.iter();
+        let ends: u64 = kinds.map(|(kinds, &n)| u64::from(kinds.link) * n).sum();
+        (ends / 2, self.spec().topology.nics().into())
     }
 
     fn capacity_bytes_per_s(&self) -> f64 {
@@ -177,12 +181,9 @@ impl Info<'_> {
             Peer::Switch { .. } => self.bytes_per_s(spec.link_rate(switch, port)),
             Peer::Nic(_) => 2.0 * self.bytes_per_s(spec.link_rate(switch, port)),
         };
-        let of_switch = |switch| {
-            topology
-                .port_ids()
-                .map(move |port| directions(switch, port))
-        };
-        topology.switch_ids().flat_map(of_switch).sum()
+        let switches = topology.switch_ids().zip(&self.ports);
+        let ends = switches.flat_map(|(switch, ports)| ports.iter().map(move |&p| (switch, p)));
+        ends.map(|(switch, port)| directions(switch, port)).sum()
     }
 
     /// The routes, with the loads of links under uniform traffic.
@@ -229,7 +230,7 @@ impl Info<'_> {
         let radix = topology.radix();
         let about = spec.switch.kind().about_ports(radix);
         row("ports", format!("{radix} per switch{about}"))?;
-        for (&PortKinds { nic, link, free }, &count) in &self.ports {
+        for (&PortKinds { nic, link, free }, &count) in &self.kinds {
             let kind = counted(count, "switch");
             row("", format!("{kind}: {nic} NIC, {link} link, {free} free"))?;
         }

@@ -78,8 +78,8 @@ pub trait SwitchKind {
     /// Credits of the buffer of a NIC before its link.
     fn nic_queue_credits(&self) -> u32;
 
-    /// Credits of all buffers in a fabric of `topology`.
-    fn buffer_credits(&self, topology: &Topology) -> BufferCredits;
+    /// Credits of all buffers in a fabric of `topology`; `ports` are those in use, by switch.
+    fn buffer_credits(&self, topology: &Topology, ports: &[Vec<PortId>]) -> BufferCredits;
 
     /// Ticks, summed over packets, that packets in a switch waited for the link of a port, given the ticks in its queue and
     /// those in input buffers before a grant.

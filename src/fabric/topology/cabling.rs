@@ -154,14 +154,6 @@ impl Cabling {
             .count() as u64
     }
 
-    /// Ports of switches with a NIC or another switch behind them.
-    #[must_use]
-    #[cfg_attr(feature = "engine", visibility::make(pub))]
-    pub(crate) fn connected_ports(&self) -> u64 {
-        let peers = self.peers.iter();
-        peers.filter(|&&peer| peer != Peer::None).count() as u64
-    }
-
     /// NICs and endpoints of aggregation nodes.
     #[must_use]
     pub fn endpoints(&self) -> u32 {

@@ -15,7 +15,7 @@ impl Info<'_> {
         let spec = self.spec();
         let (topology, tables) = (&spec.topology, &self.loaded.tables);
         let (between_switches, to_nics) = self.links();
-        let kinds = self.ports.iter().map(|(ports, switches)| {
+        let kinds = self.kinds.iter().map(|(ports, switches)| {
             let PortKinds { nic, link, free } = ports;
             json!({ "nic": nic, "link": link, "free": free, "switches": switches })
         });

@@ -25,7 +25,22 @@ impl FabricSpec {
         topology.switch_ids().map(of).collect()
     }
 
-    /// The different rates of these links in flits per tick, ascending.
+    /// The ports of each switch with a NIC or one of these links behind them, in order.
+    #[must_use]
+    #[cfg_attr(feature = "engine", visibility::make(pub))]
+    pub(crate) fn working_ports(&self) -> Vec<Vec<PortId>> {
+        let (topology, failed) = (&self.topology, self.routing.failed_ports());
+        let of = |switch: SwitchId| {
+            let works = |&port: &PortId| {
+                topology.peer(switch, port) != Peer::None
+                    && !failed.contains(&SwitchPort::new(switch, port))
+            };
+            topology.port_ids().filter(works).collect()
+        };
+        topology.switch_ids().map(of).collect()
+    }
+
+    /// The different rates of the working links in flits per tick, ascending.
     #[must_use]
     #[cfg_attr(feature = "engine", visibility::make(pub))]
     pub(crate) fn rates_between_switches(&self) -> Vec<Ratio> {

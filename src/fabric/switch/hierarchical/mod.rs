@@ -13,7 +13,7 @@ use crate::ids::PortId;
 use crate::spec::json::is_default;
 use crate::spec::qos::MAX_LEVELS;
 use crate::spec::{Stages, Tick};
-use crate::topology::{Peer, Topology};
+use crate::topology::Topology;
 use schemars::JsonSchema;
 use serde::ser::Serializer;
 use serde::{Deserialize, Serialize};
@@ -347,16 +347,13 @@ impl SwitchKind for Hierarchical {
         self.buffers.nic_queue.total
     }
 
-    fn buffer_credits(&self, topology: &Topology) -> BufferCredits {
+    fn buffer_credits(&self, topology: &Topology, ports: &[Vec<PortId>]) -> BufferCredits {
         let b = &self.buffers;
-        let (ports, nics) = (topology.connected_ports(), u64::from(topology.endpoints()));
-        let all_ports: Vec<PortId> = topology.port_ids().collect();
-        let connected = |switch| {
-            let used = move |&port: &PortId| topology.peer(switch, port) != Peer::None;
-            let mports = all_ports.chunks(MPORT_PORTS as usize);
-            mports.filter(|mport| mport.iter().any(used)).count() as u64
-        };
-        let mports: u64 = topology.switch_ids().map(connected).sum();
+        // The ports of an MPort follow each other.
+        let mports = |ports: &Vec<PortId>| ports.chunk_by(|&a, &b| mport(a) == mport(b)).count();
+        let mports = ports.iter().map(mports).sum::<usize>() as u64;
+        let ports = ports.iter().map(Vec::len).sum::<usize>() as u64;
+        let nics = u64::from(topology.endpoints());
         BufferCredits {
             input: ports * u64::from(b.input.total),
             output: ports * u64::from(b.output.total),

@@ -11,6 +11,7 @@ pub use super::Acks;
 pub use crate::spec::LinkRates;
 
 use super::{BufferCredits, PortVls, SwitchKind, Waits};
+use crate::ids::PortId;
 use crate::spec::Stages;
 use crate::spec::json::is_default;
 use crate::spec::qos::MAX_LEVELS;
@@ -280,9 +281,10 @@ impl SwitchKind for Voq {
         self.buffers.nic_queue
     }
 
-    fn buffer_credits(&self, topology: &Topology) -> BufferCredits {
+    fn buffer_credits(&self, topology: &Topology, ports: &[Vec<PortId>]) -> BufferCredits {
         let b = &self.buffers;
-        let (ports, nics) = (topology.connected_ports(), u64::from(topology.endpoints()));
+        let ports = ports.iter().map(Vec::len).sum::<usize>() as u64;
+        let nics = u64::from(topology.endpoints());
         BufferCredits {
             input: ports * u64::from(b.input.total),
             output: ports * u64::from(b.output),
