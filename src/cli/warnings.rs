@@ -36,7 +36,8 @@ pub(super) fn tell_of_experiments<'a>(
     tell_each_once(keys);
 }
 
-fn tell_each_once(texts: Vec<String>) {
+/// Reports texts, each once.
+pub(super) fn tell_each_once(texts: Vec<String>) {
     let mut told = HashSet::new();
     for text in texts {
         if told.insert(text.clone()) {

@@ -140,6 +140,25 @@ pub(crate) fn on(
     })
 }
 
+/// Says of paths other than minimal ones, and of events, that a static analysis does not count them.
+pub(crate) fn uncounted(fabric: &FabricSpec, has_events: bool) -> Vec<String> {
+    let mut remarks = Vec::new();
+    if let Some(detours) = fabric.routing.paths.detours() {
+        remarks.push(format!(
+            "fabric.paths = \"{}\" is not counted: a static analysis follows minimal routes; measure its effect with a \
+             simulation, or write \"minimal\"",
+            detours.rule.name()
+        ));
+    }
+    if has_events {
+        remarks.push(
+            "[[event]] is not counted: a static analysis has no time; name what has failed with --fail, or remove it"
+                .to_owned(),
+        );
+    }
+    remarks
+}
+
 fn named(name: &str, key: &str) -> Result<Pattern, ConfigError> {
     Pattern::parse(name).or_else(|problem| error(key, problem))
 }

@@ -31,6 +31,8 @@ pub struct FabricOnly {
     pub seed: u64,
     /// The request for a static analysis, unless only the fabric was read.
     pub congestion: Option<Request>,
+    /// Remarks on keys that a static analysis does not count.
+    pub uncounted: Vec<String>,
 }
 
 /// The source of a fabric's tables: a file as written, or "the experiment".
@@ -106,6 +108,7 @@ pub(crate) fn fabric_of_text(
         let analysed = raw.congestion.as_ref().filter(|_| needed == Needed::Routes);
         let congestion = analysed.map(|raw| analysis::request(raw, dir));
         Ok(FabricOnly {
+            uncounted: analysis::uncounted(&fabric, !raw.event.is_empty()),
             fabric,
             routing,
             speeds,

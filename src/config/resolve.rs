@@ -73,6 +73,9 @@ pub(crate) fn experiment_of(raw: &RawExperiment, dir: &Path) -> Result<Experimen
     };
     let mut remarks = remarks(&raw.qos, &fabric, &jobs, &background);
     remarks.extend(left_out);
+    if congestion.is_some() {
+        remarks.extend(analysis::uncounted(&fabric, !raw.event.is_empty()));
+    }
     Ok(Experiment {
         remarks,
         nic_queueing: raw.fabric.nic_queueing.unwrap_or_default(),

@@ -4,6 +4,7 @@ use super::args::{CongestionArgs, Routing};
 use crate::cli::console::tell;
 use crate::cli::error::CliError;
 use crate::cli::instead::{self, Wanted};
+use crate::cli::warnings::tell_each_once;
 use flitwise::config::{LoadedNetwork, NetworkSource, load_network};
 use flitwise::fabric::topology::Topology;
 use flitwise::oblivious::{
@@ -69,13 +70,7 @@ pub(super) fn load(args: &CongestionArgs) -> Result<Vec<Candidate>, CliError> {
         let label = args.label.clone().or(shown).or_else(topology);
         found.push((label.unwrap_or_default(), loaded));
     }
-    for note in found.iter().flat_map(|(_, loaded)| &loaded.notes) {
-        let line = note
-            .line
-            .map(|line| format!("line {line}: "))
-            .unwrap_or_default();
-        tell(format_args!("note: {line}{}", note.text));
-    }
+    found.iter().for_each(|(_, loaded)| remark(loaded));
     // A single network has the name of its file, not of its tables.
     let labels = match (&args.tables[..], path.and_then(Path::file_name)) {
         ([_], Some(name)) => vec![
@@ -104,6 +99,20 @@ pub(super) fn load(args: &CongestionArgs) -> Result<Vec<Candidate>, CliError> {
         }
     }
     Ok(candidates)
+}
+
+/// Reports oddities of the input, and keys that are not counted.
+fn remark(loaded: &LoadedNetwork) {
+    for note in &loaded.notes {
+        let line = note
+            .line
+            .map(|line| format!("line {line}: "))
+            .unwrap_or_default();
+        tell(format_args!("note: {line}{}", note.text));
+    }
+    if let NetworkSource::Experiment(only) = &loaded.source {
+        tell_each_once(only.uncounted.clone());
+    }
 }
 
 fn no_routes(source: &NetworkSource) -> String {
