@@ -99,6 +99,9 @@ pub(crate) fn request(raw: &RawRequest, dir: &Path) -> Result<Request, ConfigErr
             "a pattern needs at least one rank; 1 or more, or remove it",
         );
     }
+    let path = raw.path.unwrap_or(usual.path);
+    // A fabric has one address for each NIC.
+    path.check(1).or_else(|problem| error("path", problem))?;
     Ok(Request {
         pattern,
         against,
@@ -108,7 +111,7 @@ pub(crate) fn request(raw: &RawRequest, dir: &Path) -> Result<Request, ConfigErr
         subset: raw.subset.clone(),
         hosts: hosts(raw, dir)?,
         in_order: raw.in_order.unwrap_or(usual.in_order),
-        path: raw.path.unwrap_or(usual.path),
+        path,
         fair: raw.fair.unwrap_or(usual.fair),
         delay: raw.delay.unwrap_or(usual.delay),
         worst: raw.worst.unwrap_or(usual.worst),

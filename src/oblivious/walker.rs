@@ -34,6 +34,20 @@ impl PathChoice {
         }
     }
 
+    /// Whether it has a choice among `paths`.
+    ///
+    /// # Errors
+    /// If it chooses among one.
+    pub fn check(self, paths: u32) -> Result<(), String> {
+        if self == Self::First || paths > 1 {
+            return Ok(());
+        }
+        Err(
+            "chooses among several addresses of a host (LMC), but each host has one; leave it out"
+                .to_owned(),
+        )
+    }
+
     /// The paths among `paths` that pairs can use.
     #[must_use]
     pub fn used(self, paths: u32) -> Range<u32> {

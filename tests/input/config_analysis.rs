@@ -31,6 +31,7 @@ fn what_cannot_be_is_refused() {
         ("runs = 0", "out of range"),
         ("ranks = 0", "at least one rank"),
         ("ranks = 5", "5 ranks, but the network has 4 hosts"),
+        ("path = \"by-pair\"", "each host has one"),
         ("level = 1", "there is no level 1"),
         ("nodes = \"n9\"", "no host `n9`"),
         (

@@ -40,7 +40,7 @@ pub struct CongestionArgs {
     #[arg(long, value_name = "WHAT", value_parser = Failure::parse)]
     pub(super) fail: Vec<Failure>,
     /// Seed of random failures.
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", requires = "fail", default_value_t = 1)]
     pub(super) fail_seed: u64,
     /// Reports whether the routes can deadlock on one VL, and how many VLs prevent that.
     #[arg(long)]

@@ -98,6 +98,8 @@ pub(super) fn load(args: &CongestionArgs) -> Result<Vec<Candidate>, CliError> {
             candidates.push(candidate(args, &label, &loaded, routing)?);
         }
     }
+    let paths = candidates.iter().map(|one| one.network.tables.paths());
+    args.options.check_path(paths.max().unwrap_or(1))?;
     Ok(candidates)
 }
 

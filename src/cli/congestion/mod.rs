@@ -153,6 +153,9 @@ fn analyse(
         0 | 1 => CliError::BadInput(format!("--ranks, --nodes, --hosts: {problem}")),
         _ => candidate.bad(problem),
     })?;
+    if let Some(shortfall) = settings.pattern.shortfall(settings.mapping.ranks) {
+        tell(format_args!("note: {shortfall}"));
+    }
     let (analysis, spreads) = runs(args, network, &settings, request.runs, stop)?;
     let listed = if args.writes_files() {
         args.cables.max(files::CABLES_WITH_FLOWS)

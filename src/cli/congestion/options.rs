@@ -170,6 +170,12 @@ impl Options {
         asked.unwrap_or_default()
     }
 
+    /// Refuses a choice among `paths` addresses that is none.
+    pub(super) fn check_path(&self, paths: u32) -> Result<(), CliError> {
+        let bad = |problem| CliError::BadInput(format!("--path {problem}"));
+        self.path.unwrap_or_default().check(paths).map_err(bad)
+    }
+
     /// Whether a job of the experiment is analysed.
     pub(super) fn has_job(&self) -> bool {
         self.job.is_some()

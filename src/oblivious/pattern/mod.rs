@@ -244,6 +244,22 @@ impl Pattern {
         })
     }
 
+    /// Tells if `ranks` ranks are too few for what the pattern's name says.
+    #[must_use]
+    pub fn shortfall(&self, ranks: u32) -> Option<String> {
+        match self {
+            Self::Neighbor(most) if *most >= ranks => Some(format!(
+                "{self} among {ranks} ranks: each has only {} others, and exchanges with all of them",
+                ranks.saturating_sub(1)
+            )),
+            Self::Versus(both) => {
+                let first = both.first.shortfall(both.ranks);
+                first.or_else(|| both.second.shortfall(ranks.saturating_sub(both.ranks)))
+            }
+            _ => None,
+        }
+    }
+
     /// Whether the pattern works with `ranks` ranks.
     ///
     /// # Errors
