@@ -146,6 +146,9 @@ class Reading(unittest.TestCase):
         self.assertEqual(len(curve), 10)
         self.assertEqual(curve.units["accepted_gbit_per_s_per_nic"], "Gb/s per NIC")
         self.assertIn("end_to_end_mean_ns", curve.columns)
+        load = curve.rows[0]["load"]
+        self.assertIsInstance(load, float)
+        self.assertEqual(len(curve.where(load=load)), 10 // len(set(curve["load"])))
 
     def test_what_is_missing_is_named(self) -> None:
         study = flitwise.load(self.dir / "tiny")
@@ -172,6 +175,21 @@ class Reading(unittest.TestCase):
         self.refused("record 3: 1 cells", flitwise.read_table, cut)
         cut.write_text("")
         self.refused("is empty", flitwise.read_table, cut)
+
+    def test_a_cut_table_is_refused_wherever_it_is_cut(self) -> None:
+        kept = self.dir / "tiny"
+        for name, column in (("runs", "run"), ("points", "point")):
+            place = self.dir / "short" / f"{name}.csv"
+            place.parent.mkdir(exist_ok=True)
+            shutil.copy(kept / "study.json", place.parent)
+            text = (kept / place.name).read_text()
+            lines = text.splitlines(keepends=True)
+            # Within the last cell, at its end, within a line, between two lines, after the header.
+            for part in (text[:-2], text[:-1], text[: len(text) // 2], "".join(lines[:3]), lines[0]):
+                place.write_text(part)
+                self.refused("cut or edited", getattr, flitwise.load(place.parent), name)
+            place.write_text(text)
+            self.assertEqual(len(set(getattr(flitwise.load(place.parent), name)[column])), len(lines) - 1)
 
     def test_the_example_runs(self) -> None:
         script = ROOT / "python" / "examples" / "study.py"

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Mapping, Optional, Union
 
 from .errors import FlitwiseError, near
-from .table import Table, find_table
+from .table import Table, find_table, typed
 
 if TYPE_CHECKING:
     import os
@@ -96,8 +96,11 @@ class Result(Mapping[str, Any]):
     def curve(self) -> Table:
         """Throughput and latency over load: a row for each load and service level."""
         rows = []
-        for point in self.data["curve"]:
+        # result.json has loads as texts, so that they are exact.
+        loads = typed("load", [str(point["load"]) for point in self.data["curve"]])
+        for point, load in zip(self.data["curve"], loads):
             flat = {key: value for key, value in point.items() if not isinstance(value, dict)}
+            flat["load"] = load
             for sl, level in point["service_levels"].items():
                 row = dict(flat, sl=sl)
                 for key, value in level.items():

@@ -91,8 +91,22 @@ class Study:
     def table(self, name: str) -> Table:
         """A table: ``runs``, ``jobs``, ``background``, ``points``, ``differences`` or ``interactions``."""
         if name not in self._tables:
-            self._tables[name] = find_table(self.path, name)
+            self._tables[name] = self._whole(name, find_table(self.path, name))
         return self._tables[name]
+
+    def _whole(self, name: str, table: Table) -> Table:
+        """The table, which has all runs or points that study.json counts."""
+        runs, missing, points = (int(self.data[key]) for key in ("runs", "missing", "points"))
+        # Without a run a point has no row.
+        counts = {"runs": ("run", runs - missing), "points": ("point", 0 if missing else points)}
+        column, least = counts.get(name, ("", 0))
+        found = len(set(table[column])) if column else 0
+        if found < least:
+            raise FlitwiseError(
+                f"{table.name} has {found} of the {least} {name} in study.json; it was cut or edited: "
+                "the same `flitwise study` command writes it again"
+            )
+        return table
 
     @property
     def runs(self) -> Table:

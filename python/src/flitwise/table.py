@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Union
@@ -145,19 +146,23 @@ def read_table(path: "Union[str, os.PathLike[str]]") -> Table:
         return _parquet(place)
     try:
         with place.open(newline="", encoding="utf-8") as file:
-            lines = list(csv.reader(file))
+            text = file.read()
+        lines = list(csv.reader(io.StringIO(text, newline="")))
     except (OSError, UnicodeDecodeError, csv.Error) as e:
         raise FlitwiseError(f"{place} cannot be read: {e}") from e
     if not lines:
         raise FlitwiseError(f"{place} is empty; a table begins with the names of its columns")
+    if not text.endswith("\n"):
+        # The last cell may be a part of its number.
+        raise FlitwiseError(f"{place}, record {len(lines)}: the line has no end; the file was cut or edited")
     columns, cells = lines[0], lines[1:]
     for number, line in enumerate(cells, 2):
         if len(line) != len(columns):
             raise FlitwiseError(
                 f"{place}, record {number}: {len(line)} cells, and there are {len(columns)} columns; the file was cut or edited"
             )
-    typed = [_typed(name, [line[at] for line in cells]) for at, name in enumerate(columns)]
-    rows = [dict(zip(columns, row)) for row in zip(*typed)] if cells else []
+    by_column = [typed(name, [line[at] for line in cells]) for at, name in enumerate(columns)]
+    rows = [dict(zip(columns, row)) for row in zip(*by_column)] if cells else []
     return Table(str(place), columns, rows)
 
 
@@ -171,7 +176,7 @@ def find_table(directory: Path, name: str) -> Table:
     raise FlitwiseError(f"{directory} has no table {name}.csv or {name}.parquet{what}")
 
 
-def _typed(name: str, cells: List[str]) -> List[Value]:
+def typed(name: str, cells: List[str]) -> List[Value]:
     """Cells of a column: whole numbers if all are, else numbers if all are, else texts."""
     if name not in _TEXTS:
         full = [cell for cell in cells if cell]
