@@ -57,6 +57,8 @@ pub(crate) enum Measure {
 pub(crate) struct Curve {
     pub series: String,
     pub panel: String,
+    /// The places of its series and of its panel among the others.
+    pub places: [Vec<usize>; 2],
     pub points: Vec<CurvePoint>,
 }
 
@@ -91,24 +93,21 @@ pub(super) fn curve_figure(plan: &Plan, result: &RunResult) -> Figure {
 
 /// Puts curves together that have the same panel, and gives each series a colour.
 pub(crate) fn curves(curves: Vec<Curve>, measure: Measure) -> Curves {
-    let mut series: Vec<String> = Vec::new();
-    let mut panels: Vec<CurvePanel> = Vec::new();
     let curves = curves.into_iter().filter(|curve| !curve.points.is_empty());
+    let curves: Vec<Curve> = curves.collect();
+    let series = in_order(&curves, |curve| (&curve.places[0], &curve.series));
+    let panels = in_order(&curves, |curve| (&curve.places[1], &curve.panel));
+    let empty = |name| CurvePanel {
+        name,
+        lines: Vec::new(),
+    };
+    let mut panels: Vec<CurvePanel> = panels.into_iter().map(empty).collect();
     for curve in curves {
-        let known = series.iter().position(|name| *name == curve.series);
-        let line = Line {
-            series: known.unwrap_or(series.len()),
-            points: curve.points,
-        };
-        if known.is_none() {
-            series.push(curve.series);
-        }
-        match panels.iter_mut().find(|panel| panel.name == curve.panel) {
-            Some(panel) => panel.lines.push(line),
-            None => panels.push(CurvePanel {
-                name: curve.panel,
-                lines: vec![line],
-            }),
+        let at = series.iter().position(|name| *name == curve.series);
+        let panel = panels.iter_mut().find(|panel| panel.name == curve.panel);
+        if let (Some(series), Some(panel)) = (at, panel) {
+            let points = curve.points;
+            panel.lines.push(Line { series, points });
         }
     }
     let y = match measure {
@@ -124,6 +123,22 @@ pub(crate) fn curves(curves: Vec<Curve>, measure: Measure) -> Curves {
         panels,
         ..Curves::default()
     }
+}
+
+/// The series or the panels of curves, each once: by their places, of equal places the first one first.
+fn in_order<'a>(
+    curves: &'a [Curve],
+    of: impl Fn(&'a Curve) -> (&'a Vec<usize>, &'a String),
+) -> Vec<String> {
+    let mut all: Vec<(&Vec<usize>, &String)> = curves.iter().map(of).collect();
+    all.sort_by_key(|(place, _)| *place);
+    let mut names: Vec<String> = Vec::new();
+    for (_, name) in all {
+        if !names.contains(name) {
+            names.push(name.clone());
+        }
+    }
+    names
 }
 
 /// The curves of a run whose result has these points: a panel for each service level with traffic and, if there are
@@ -203,6 +218,7 @@ fn curve(
     Curve {
         series: label.to_owned(),
         panel: panel.to_owned(),
+        places: Default::default(),
         points: points.iter().filter_map(one).collect(),
     }
 }

@@ -10,6 +10,7 @@ mod support;
 mod recording;
 
 mod adaptive;
+mod axis_order;
 mod call_keys;
 mod culprits;
 mod data_tables;

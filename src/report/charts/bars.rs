@@ -8,6 +8,7 @@ use crate::report::ReportError;
 use crate::report::source::{RunSource, Source, StudySource, runs, studies};
 use crate::results::interval_95;
 use crate::units::time_unit;
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 /// The bars of some measures.
@@ -26,7 +27,7 @@ pub(super) fn figures(
 /// Values by the labels on the axes.
 pub(super) struct Grid {
     pub label: String,
-    /// Names of the axes, and their labels in the order of appearance.
+    /// Names of the axes, and their labels in order.
     pub axes: Vec<(String, Vec<String>)>,
     pub values: BTreeMap<Vec<String>, Vec<f64>>,
     /// An axis that lacks a setting of the study, and the place of that setting.
@@ -119,6 +120,7 @@ pub(super) fn grid(studies: &[&StudySource], measure: Measure, overlaid: bool) -
             }
         }
     }
+    grid.sort(studies);
     grid
 }
 
@@ -146,6 +148,14 @@ fn of_runs(runs: &[&RunSource], measure: Measure, sources: usize) -> Grid {
     grid
 }
 
+/// A label that is a number, or a load such as `1/3`.
+fn number(label: &str) -> Option<f64> {
+    match label.split_once('/') {
+        Some((over, under)) => Some(over.parse::<f64>().ok()? / under.parse::<f64>().ok()?),
+        None => label.parse().ok(),
+    }
+}
+
 /// The roles of the axes in the figure.
 struct Roles {
     groups: Option<usize>,
@@ -158,6 +168,26 @@ impl Grid {
         for ((_, known), label) in self.axes.iter_mut().zip(labels) {
             if !known.contains(label) {
                 known.push(label.clone());
+            }
+        }
+    }
+
+    /// Puts the labels of each axis in the order that `studies` have, whatever points are there. Numbers that ascend in each
+    /// study ascend in several, and loads ascend.
+    pub fn sort(&mut self, studies: &[&StudySource]) {
+        let [first, ..] = studies else {
+            return;
+        };
+        let with_loads = studies.iter().any(|one| one.has_points_of_several_loads());
+        let axes = first.axes.len() + usize::from(with_loads);
+        for (at, (_, labels)) in self.axes.iter_mut().enumerate().take(axes) {
+            let orders = studies.iter().map(|study| study.settings(at));
+            let orders: Vec<Vec<&str>> = orders.map(Iterator::collect).collect();
+            let known = orders.concat();
+            labels.sort_by_key(|label| known.iter().position(|one| one == label));
+            let ascends = |order: &Vec<&str>| order.is_sorted_by_key(|label| number(label));
+            if orders.iter().all(ascends) && labels.iter().all(|label| number(label).is_some()) {
+                labels.sort_by(|a, b| number(a).partial_cmp(&number(b)).unwrap_or(Ordering::Equal));
             }
         }
     }

@@ -88,7 +88,8 @@ fn figure(
 ) -> Result<Vec<Figure>, ReportError> {
     let mut all = Vec::new();
     let (mut has_runs, mut studies) = (false, Vec::new());
-    for source in sources {
+    for (at, source) in sources.iter().enumerate() {
+        let first = all.len();
         match source {
             Source::Run(run) => {
                 let points = run.result["curve"].as_array();
@@ -105,6 +106,8 @@ fn figure(
             }
             Source::Study(_) | Source::Congestion(_) => {}
         }
+        let places = all[first..].iter_mut().flat_map(|curve| &mut curve.places);
+        places.for_each(|place| place.insert(0, at));
     }
     let mut curves = curves(all, measure);
     if curves.panels.is_empty() {
@@ -189,6 +192,8 @@ impl Roles {
             });
             labels.collect::<Vec<_>>().join(", ")
         };
+        let place = |&at: &usize| study.place(at, row.labels.get(at)?);
+        let places = |axes: &[usize]| axes.iter().filter_map(place).collect();
         let (series, panel) = (labels(&self.series), labels(&self.panels));
         Curve {
             series: match (series.is_empty(), self.others) {
@@ -201,6 +206,7 @@ impl Roles {
             } else {
                 panel
             },
+            places: [places(&self.series), places(&self.panels)],
             points,
         }
     }

@@ -280,5 +280,6 @@ fn differences(study: &StudySource, axis: &Compared<'_>, measure: Measure) -> (G
         };
         grid.values.entry(labels).or_default().push(difference);
     }
+    grid.sort(&[study]);
     (grid, pairing)
 }

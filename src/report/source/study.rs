@@ -127,6 +127,18 @@ impl StudySource {
         });
     }
 
+    /// The settings of an axis in the order of the study, some of which may have no rows.
+    pub(in crate::report) fn settings(&self, axis: usize) -> impl Iterator<Item = &str> {
+        let settings = self.study["axes"][axis]["settings"].as_array();
+        let settings = settings.map_or(&[][..], Vec::as_slice).iter();
+        settings.filter_map(|setting| setting["label"].as_str())
+    }
+
+    /// The place of a setting among those of its axis.
+    pub(in crate::report) fn place(&self, axis: usize, label: &str) -> Option<usize> {
+        self.settings(axis).position(|setting| setting == label)
+    }
+
     /// Whether its runs have loads.
     #[must_use]
     pub fn has_loads(&self) -> bool {
