@@ -97,8 +97,12 @@ pub(super) fn tell_of_changes(
     }
     for TraceDigest { trace, xxh3, .. } in digests {
         let hash = format!("{xxh3:032x}");
-        let before = origin.trace.iter().find(|other| other.name == *trace);
-        if let Some(before) = before.filter(|before| before.xxh3 != hash) {
+        // Two traces may have the same name.
+        let mut named = origin.trace.iter().filter(|other| other.name == *trace);
+        if named.clone().any(|before| before.xxh3 == hash) {
+            continue;
+        }
+        if let Some(before) = named.next() {
             changed = true;
             tell(format_args!(
                 "warning: the trace `{}` has changed since the result was written: its content has the hash {hash}, and had {}",

@@ -42,4 +42,4 @@ pub use until::Studied;
 pub use write::{
     SLOWEST_RUN, STUDY_FILE, STUDY_RESULT_FILE, TABLE_FILES, json_lines, write_tables,
 };
-pub use written::{study_toml, trace_digests};
+pub use written::{input_files, study_toml, trace_digests};

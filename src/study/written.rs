@@ -23,6 +23,18 @@ pub fn trace_digests(prepared: &[Prepared], session: &Session) -> Vec<TraceDiges
     traces
 }
 
+/// Returns the other files that all runs have read, each once.
+#[must_use]
+pub fn input_files(prepared: &[Prepared]) -> Vec<InputFile> {
+    let mut files: Vec<InputFile> = Vec::new();
+    for file in prepared.iter().flat_map(|run| &run.plan.files) {
+        if !files.contains(file) {
+            files.push(file.clone());
+        }
+    }
+    files
+}
+
 /// Returns `study.toml` for the directory `into`. `prepared` are the runs of the study, whose traces `session` has read.
 ///
 /// # Errors
@@ -34,15 +46,9 @@ pub fn study_toml(
     into: &Path,
 ) -> Result<String, ConfigError> {
     let base = grid.study.base_written()?;
-    let plans = || prepared.iter().map(|run| &run.plan);
-    let traces = trace_digests(prepared, session);
-    let jobs = plans().flat_map(|plan| plan.experiments().flat_map(|one| &one.jobs));
-    let mut files: Vec<InputFile> = Vec::new();
-    for file in plans().flat_map(|plan| &plan.files) {
-        if !files.contains(file) {
-            files.push(file.clone());
-        }
-    }
+    let experiments = prepared.iter().flat_map(|run| run.plan.experiments());
+    let jobs = experiments.flat_map(|experiment| &experiment.jobs);
+    let (traces, files) = (trace_digests(prepared, session), input_files(prepared));
     let origin = origin(&base.dir, jobs, &traces, &files, into);
     Ok(HEAD.to_owned() + &grid.study.written(&base, &origin))
 }

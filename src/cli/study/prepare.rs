@@ -4,7 +4,7 @@ use super::super::error::CliError;
 use super::super::{repeat, warnings};
 use super::bad_run;
 use flitwise::run::{Control, Session};
-use flitwise::study::{Grid, Prepared, Studied, trace_digests};
+use flitwise::study::{Grid, Prepared, Studied, input_files, trace_digests};
 
 /// Prepares the runs of a study, and tells of their warnings.
 pub(super) fn prepare(
@@ -23,13 +23,15 @@ pub(super) fn prepare(
         let what = "interrupted while the runs were prepared: nothing was simulated";
         return Err(CliError::Interrupted(what.to_owned()));
     }
+    let traces = trace_digests(&prepared, session);
     if let Some(first) = prepared.first()
         && let Some(origin) = &first.plan.origin
     {
-        let (plan, digests) = (&first.plan, session.digests(&first.plan));
-        repeat::tell_of_changes(origin, &digests, &plan.written.dir, &plan.files);
+        // Any point may have a trace of its own.
+        let (dir, files) = (&first.plan.written.dir, input_files(&prepared));
+        repeat::tell_of_changes(origin, &traces, dir, &files);
     }
     let experiments = prepared.iter().map(|run| &run.plan.experiment);
-    warnings::tell_of_experiments(experiments, &trace_digests(&prepared, session), None);
+    warnings::tell_of_experiments(experiments, &traces, None);
     Ok(prepared)
 }
