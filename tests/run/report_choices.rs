@@ -54,7 +54,7 @@ fn axes_and_metrics_are_chosen_or_refused_with_what_there_is() {
         .iter()
         .map(|panel| panel.name.as_str())
         .collect();
-    assert_eq!(names, ["1q", "dbbm"]);
+    assert_eq!(names, ["scheme 1q", "dbbm"]);
     let refused = drawn(Some("radix"), None).unwrap_err().to_string();
     assert!(
         refused.contains("`radix`; its axes are topology, "),
