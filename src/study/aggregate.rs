@@ -7,21 +7,26 @@ use super::row::RunRow;
 use crate::results::interval_95;
 use hashbrown::HashMap;
 
+/// Fewer values than these have no interval if other runs failed: the interval of two values is as wide as the luck of two
+/// runs.
+const FEW: usize = 3;
+
 /// A mean over the seeds.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Mean {
+pub(crate) struct Mean {
     pub mean: f64,
-    /// Half the 95 % interval; `None` for a single value.
+    /// Half the 95 % interval; `None` for a single value, and for few beside failed runs.
     pub ci95: Option<f64>,
 }
 
 impl Mean {
-    /// The mean of values; `None` if there are none.
-    pub(super) fn of(values: &[f64]) -> Option<Self> {
+    /// The mean of values of `runs` runs, of which some may have failed; `None` if there are none.
+    pub(crate) fn of(values: &[f64], runs: usize) -> Option<Self> {
+        let is_few = values.len() < FEW && values.len() < runs;
         match (interval_95(values), values) {
             (Some(interval), _) => Some(Self {
                 mean: interval.mean,
-                ci95: Some(interval.half_width),
+                ci95: Some(interval.half_width).filter(|_| !is_few),
             }),
             (None, [mean]) => Some(Self {
                 mean: *mean,
@@ -38,6 +43,8 @@ pub(super) struct Group<'a> {
     pub point: usize,
     pub load: Option<&'a str>,
     pub rows: Vec<&'a RunRow>,
+    /// The seeds of its runs.
+    pub seeds: Vec<u64>,
     pub means: Means,
 }
 
@@ -73,6 +80,12 @@ impl<'a> Group<'a> {
         self.complete().find(|row| row.seed == seed)
     }
 
+    /// The number of seeds that all of `others` have as well, whether their runs failed or not.
+    pub(super) fn seeds_with(&self, others: &[&Self]) -> usize {
+        let shared = |seed: &&u64| others.iter().all(|other| other.seeds.contains(*seed));
+        self.seeds.iter().filter(shared).count()
+    }
+
     /// Rows without numbers.
     pub(super) fn failed(&self) -> usize {
         let failed = self.rows.iter().filter(|row| !row.reason.is_empty());
@@ -84,6 +97,8 @@ impl<'a> Group<'a> {
 pub(super) fn groups<'a>(rows: &'a [RunRow], metrics: &Metrics) -> Vec<Group<'a>> {
     let mut groups: Vec<Group<'_>> = Vec::new();
     let mut at: HashMap<(usize, Option<&str>), usize> = HashMap::new();
+    // A run that failed as a whole has no loads, and belongs to all of them.
+    let mut whole: HashMap<usize, Vec<u64>> = HashMap::new();
     for row in rows {
         let key = (row.point, row.load.as_deref());
         let index = *at.entry(key).or_insert(groups.len());
@@ -92,22 +107,29 @@ pub(super) fn groups<'a>(rows: &'a [RunRow], metrics: &Metrics) -> Vec<Group<'a>
                 point: row.point,
                 load: row.load.as_deref(),
                 rows: Vec::new(),
+                seeds: Vec::new(),
                 means: Means::default(),
             });
         }
         groups[index].rows.push(row);
+        groups[index].seeds.push(row.seed);
+        if row.load.is_none() {
+            whole.entry(row.point).or_default().push(row.seed);
+        }
     }
     for group in &mut groups {
+        if group.load.is_some() {
+            group
+                .seeds
+                .extend(whole.get(&group.point).into_iter().flatten());
+        }
         let mean = |measure: &Measure| {
             let values = group
                 .rows
                 .iter()
                 .filter_map(|row| row.value(measure.column));
-            Mean::of(
-                &values
-                    .map(|value| value * measure.factor)
-                    .collect::<Vec<_>>(),
-            )
+            let values: Vec<f64> = values.map(|value| value * measure.factor).collect();
+            Mean::of(&values, group.seeds.len())
         };
         group.means = Means::of(metrics, mean);
     }
@@ -177,6 +199,7 @@ fn difference<'a>(
     let pairs: Vec<(&RunRow, &RunRow)> = (group.complete())
         .filter_map(|row| Some((row, reference.of_seed(row.seed)?)))
         .collect();
+    let runs = group.seeds_with(&[reference]);
     let mut pairing = Pairing::default();
     for (row, other) in &pairs {
         pairing.see(&row.draw, &other.draw);
@@ -187,7 +210,7 @@ fn difference<'a>(
             let value = measure.difference.of(value, other);
             value.is_finite().then_some(value)
         });
-        Mean::of(&values.collect::<Vec<_>>())
+        Mean::of(&values.collect::<Vec<_>>(), runs)
     };
     Difference {
         group,
@@ -234,6 +257,70 @@ mod tests {
         assert_eq!(found.means.get(measure("slowdown_ratio")), None);
         let mean = groups[0].means.get(measure("execution_time_ps")).unwrap();
         assert!(mean.ci95.unwrap() > mean.mean);
+    }
+
+    #[test]
+    fn few_runs_beside_failed_ones_have_no_interval() {
+        let failed = |point, seed, load: Option<&str>| RunRow {
+            load: load.map(str::to_owned),
+            ..RunRow::failed(
+                (point, seed),
+                &SIMULATED,
+                String::new(),
+                "stalled".to_owned(),
+            )
+        };
+        let loaded = |point, seed, time| RunRow {
+            load: Some("0.5".to_owned()),
+            ..row(point, seed, time)
+        };
+        // Alone, at a load, and at a load with a run that failed as a whole.
+        let all = [
+            vec![row(0, 1, 10), row(0, 2, 30), failed(0, 3, None)],
+            vec![
+                loaded(0, 1, 10),
+                loaded(0, 2, 30),
+                failed(0, 3, Some("0.5")),
+            ],
+            vec![loaded(0, 1, 10), loaded(0, 2, 30), failed(0, 3, None)],
+        ];
+        let time = measure("execution_time_ps");
+        for mut rows in all {
+            let others = rows.iter().map(|row| RunRow {
+                point: 1,
+                ..row.clone()
+            });
+            let others: Vec<RunRow> = others.filter(|row| row.reason.is_empty()).collect();
+            let load = rows[0].load.clone();
+            rows.extend(others);
+            // The other point has run the third seed as well.
+            rows.push(RunRow {
+                load,
+                ..row(1, 3, 70)
+            });
+            let few = groups(&rows, &SIMULATED);
+            let other = few.last().unwrap();
+            assert!(
+                few[0]
+                    .means
+                    .get(time)
+                    .is_some_and(|mean| mean.ci95.is_none())
+            );
+            assert!(
+                other
+                    .means
+                    .get(time)
+                    .is_some_and(|mean| mean.ci95.is_some())
+            );
+            let found = difference(other, 0, &few[0], &SIMULATED);
+            let found = (found.pairs, found.means.get(time).unwrap().ci95);
+            assert_eq!(found, (2, None));
+            // A seed that one of the points has not run has not failed.
+            rows.retain(|row| row.reason.is_empty());
+            let both = groups(&rows, &SIMULATED);
+            let found = difference(&both[1], 0, &both[0], &SIMULATED);
+            assert!(found.pairs == 2 && found.means.get(time).unwrap().ci95.is_some());
+        }
     }
 
     #[test]

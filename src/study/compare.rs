@@ -22,6 +22,8 @@ struct Read {
     axes: Vec<String>,
     /// Rows with numbers.
     rows: Vec<Value>,
+    /// The others.
+    incomplete: Vec<Value>,
 }
 
 fn read(dir: &Path) -> anyhow::Result<Read> {
@@ -43,12 +45,17 @@ fn read(dir: &Path) -> anyhow::Result<Read> {
     let axes = axes.iter().filter_map(|axis| axis["column"].as_str());
     let lines = text("runs.jsonl")?;
     let rows = lines.lines().map(serde_json::from_str::<Value>);
-    let mut rows: Vec<Value> = rows.collect::<Result<_, _>>().with_context(broken)?;
-    rows.retain(|row| row["status"] == "complete");
+    let rows: Vec<Value> = rows.collect::<Result<_, _>>().with_context(broken)?;
+    let (rows, incomplete) = rows.into_iter().partition(is_complete);
     Ok(Read {
         axes: axes.map(str::to_owned).collect(),
         rows,
+        incomplete,
     })
+}
+
+fn is_complete(row: &Value) -> bool {
+    row["status"] == "complete"
 }
 
 /// An axis with several values in the runs of `one` that `another` does not have, and these values: a run
@@ -68,6 +75,8 @@ fn unshared(one: &Read, another: &Read) -> Option<(String, String)> {
 struct Group {
     labels: Vec<String>,
     pairs: Vec<(Value, Value)>,
+    /// The number of pairs, also where a run failed.
+    all: usize,
 }
 
 /// The paired differences of the study in `other` from the study in `dir`: of runs with the same seed and the same
@@ -80,7 +89,7 @@ pub fn compare(dir: &Path, other: &Path) -> anyhow::Result<String> {
     refuse_unshared([(&before, dir), (&after, other)])?;
     let shared = before.axes.iter().filter(|axis| after.axes.contains(axis));
     let shared: Vec<&str> = shared.map(String::as_str).collect();
-    let groups = paired(&before.rows, &after.rows, &shared);
+    let groups = paired(&before, &after, &shared);
     if groups.is_empty() {
         bail!(
             "`{}` and `{}` have no complete runs with the same seed and the same values on their axes",
@@ -253,7 +262,8 @@ impl Group {
             let pairs = self.pairs.iter();
             let values =
                 pairs.filter_map(|(a, b)| Some(value(a[column].as_f64()?, b[column].as_f64()?)));
-            Mean::of(&values.filter(|value| value.is_finite()).collect::<Vec<_>>())
+            let values: Vec<f64> = values.filter(|value| value.is_finite()).collect();
+            Mean::of(&values, self.all)
         };
         let mut row = self.labels.clone();
         if with_load {
@@ -318,24 +328,27 @@ fn key(row: &Value, axes: &[&str]) -> (Vec<String>, String, Option<u64>) {
 }
 
 /// Pairs in the order of the first study.
-fn paired(before: &[Value], after: &[Value], axes: &[&str]) -> Vec<Group> {
-    let others: HashMap<_, &Value> = after.iter().map(|row| (key(row, axes), row)).collect();
+fn paired(before: &Read, after: &Read, axes: &[&str]) -> Vec<Group> {
+    let others = after.rows.iter().chain(&after.incomplete);
+    let others: HashMap<_, &Value> = others.map(|row| (key(row, axes), row)).collect();
     let mut groups: Vec<(String, Group)> = Vec::new();
-    for row in before {
+    for row in before.rows.iter().chain(&before.incomplete) {
         let Some(&other) = others.get(&key(row, axes)) else {
             continue;
         };
         let (labels, load, _) = key(row, axes);
-        let pair = (row.clone(), other.clone());
-        let same =
-            |(of_load, group): &&mut (String, Group)| *of_load == load && group.labels == labels;
-        match groups.iter_mut().find(same) {
-            Some((_, group)) => group.pairs.push(pair),
-            None => {
-                let pairs = vec![pair];
-                groups.push((load, Group { labels, pairs }));
-            }
+        let same = |(of_load, group): &(String, Group)| *of_load == load && group.labels == labels;
+        let at = groups.iter().position(same).unwrap_or(groups.len());
+        if at == groups.len() {
+            let (pairs, all) = (Vec::new(), 0);
+            groups.push((load, Group { labels, pairs, all }));
+        }
+        let group = &mut groups[at].1;
+        group.all += 1;
+        if is_complete(row) && is_complete(other) {
+            group.pairs.push((row.clone(), other.clone()));
         }
     }
-    groups.into_iter().map(|(_, group)| group).collect()
+    let groups = groups.into_iter().map(|(_, group)| group);
+    groups.filter(|group| !group.pairs.is_empty()).collect()
 }

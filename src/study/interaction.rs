@@ -136,6 +136,7 @@ fn interaction<'a>(
             Some([row, of(beside)?, of(before)?, of(before_beside)?])
         })
         .collect();
+    let runs = group.seeds_with(&[beside, before, before_beside]);
     let mut pairing = Pairing::default();
     for [row, others @ ..] in &rows {
         pairing.see_several(&row.draw, others.iter().map(|other| other.draw.as_str()));
@@ -150,7 +151,7 @@ fn interaction<'a>(
             let change = difference(a, b) - difference(c, d);
             change.is_finite().then_some(change)
         });
-        Mean::of(&values.collect::<Vec<_>>())
+        Mean::of(&values.collect::<Vec<_>>(), runs)
     };
     Interaction {
         group,
@@ -171,16 +172,17 @@ mod tests {
 
     #[test]
     fn a_change_is_the_difference_of_two_differences_of_each_seed() {
-        // Per seed: +10 % and +30 %, then +20 % and +50 %: changes of 20 and 30 percentage points.
+        // Per seed: +10 % and +30 %, +20 % and +50 %, +10 % and +35 %: changes of 20, 30 and 25 percentage points.
         let times = [
             [1000, 1100, 2000, 2600],
             [3000, 3600, 1000, 1500],
+            [1000, 1100, 1000, 1350],
             [5, 5, 5, 0],
         ];
         let mut rows = Vec::new();
         for point in 0..4 {
             for (seed, of_seed) in (1..).zip(times) {
-                // The third seed has failed at the last point.
+                // The fourth seed has failed at the last point.
                 let reason = if of_seed[point] == 0 { "failed" } else { "" };
                 let of_run = (point, seed);
                 let mut row = RunRow::failed(of_run, &SIMULATED, String::new(), reason.to_owned());
@@ -191,12 +193,12 @@ mod tests {
         let groups = groups(&rows, &SIMULATED);
         let four = [&groups[3], &groups[2], &groups[1], &groups[0]];
         let found = interaction(four, 1, Over::Axis(0), &SIMULATED);
-        assert_eq!(found.seeds, 2);
+        assert_eq!(found.seeds, 3);
         let time = SIMULATED.measures[0];
         let mean = found.means.get(time).unwrap();
         assert!((mean.mean - 25.0).abs() < 1e-9);
-        // Student's t of one degree of freedom, 12.706, times a standard error of 5.
-        assert!((mean.ci95.unwrap() - 63.531).abs() < 0.01);
+        // Student's t of two degrees of freedom, 4.303, times a standard error of 5 / √3.
+        assert!((mean.ci95.unwrap() - 12.422).abs() < 0.01);
         assert_eq!(
             time.difference.of_differences(),
             "execution_time_percentage_points"

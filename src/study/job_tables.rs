@@ -3,7 +3,7 @@
 use super::aggregate::{Group, Mean};
 use super::grid::Grid;
 use super::row::{JobNumbers, JobRow, RunRow};
-use super::tables::{Sheet, axis_names, labels, mean_text, varying};
+use super::tables::{Sheet, axis_names, labels, varying, with_interval};
 use crate::units::human_time;
 use flitwise_base::quote::quoted;
 
@@ -58,7 +58,10 @@ fn sheet(grid: &Grid, groups: &[Group<'_>], name: &str) -> Sheet {
         for (column, _, factor, decimals) in SHOWN {
             let values = jobs.iter().filter_map(|job| job.value(column));
             let values: Vec<f64> = values.map(|value| value * factor).collect();
-            row.push(mean_text(Mean::of(&values), values.len(), group, decimals));
+            row.push(with_interval(
+                Mean::of(&values, group.seeds.len()),
+                decimals,
+            ));
         }
         rows.push(row);
     }
@@ -102,29 +105,5 @@ impl JobRow {
         let mut columns = JobNumbers::COLUMNS.iter();
         let at = columns.position(|(name, _)| *name == column)?;
         self.values.get(at)?.real()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::study::aggregate::Means;
-    use crate::study::metrics::SIMULATED;
-
-    #[test]
-    fn few_runs_beside_failed_ones_have_no_interval() {
-        let row = |seed| RunRow::failed((0, seed), &SIMULATED, String::new(), "stalled".into());
-        let rows = [1, 2, 3].map(row);
-        let mut group = Group {
-            point: 0,
-            load: None,
-            rows: rows.iter().collect(),
-            means: Means::default(),
-        };
-        let mean = Mean::of(&[1.0, 5.0]);
-        assert_eq!(mean_text(mean, 2, &group, 1), "3.0");
-        group.rows.pop();
-        let text = mean_text(mean, 2, &group, 1);
-        assert!(text.starts_with("3.0 ± "), "{text}");
     }
 }

@@ -24,6 +24,8 @@ mod until;
 mod write;
 mod written;
 
+#[cfg(feature = "report")]
+pub(crate) use aggregate::Mean;
 pub use base::base_experiments;
 pub use compare::compare;
 pub use document::{SCHEMA, study_schema};

@@ -18,9 +18,6 @@ const LAST_JOB: &str = "last job: ";
 /// Reasons of failed runs that are listed.
 const REASONS: usize = 10;
 
-/// Fewer values than these have no interval in tables for people if other runs of the point failed.
-const FEW: usize = 3;
-
 /// A table with its title.
 pub(super) struct Sheet {
     pub title: String,
@@ -182,30 +179,8 @@ fn counted(group: &Group<'_>) -> String {
     }
 }
 
-/// A mean without its interval if only `count` of the runs of `group` have a value, and these are few: the interval of two
-/// values is as wide as the luck of two runs.
-fn trusted(mean: Option<Mean>, count: usize, group: &Group<'_>) -> Option<Mean> {
-    let is_few = count < FEW && count < group.rows.len();
-    let trusted = |mean: Mean| Mean {
-        ci95: mean.ci95.filter(|_| !is_few),
-        ..mean
-    };
-    mean.map(trusted)
-}
-
-/// The mean over `count` values of runs of a group, with its interval.
-pub(super) fn mean_text(
-    mean: Option<Mean>,
-    count: usize,
-    group: &Group<'_>,
-    decimals: usize,
-) -> String {
-    with_interval(trusted(mean, count, group), decimals)
-}
-
 fn mean_of(group: &Group<'_>, measure: &Measure) -> String {
-    let count = group.complete().count();
-    mean_text(group.means.get(measure), count, group, measure.decimals)
+    with_interval(group.means.get(measure), measure.decimals)
 }
 
 /// Rows of all axes but the last one, which has the columns. `None` with fewer than two axes.
@@ -273,7 +248,7 @@ fn of_lines<'a>(
         row.extend(
             measures
                 .iter()
-                .map(|measure| difference_text(trusted(means.get(measure), count, group))),
+                .map(|measure| difference_text(means.get(measure))),
         );
         row
     };

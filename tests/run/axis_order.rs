@@ -84,7 +84,7 @@ fn settings_keep_the_order_of_the_study_without_its_first_point() {
         }
         let page = page(&study, None).unwrap();
         let table = &page[page.find("<table").unwrap()..];
-        let places = rates.map(|rate| table.find(&format!(">{rate}<")));
+        let places = rates.map(|rate| table.find(&format!("row\">{rate}<")));
         assert!(
             places.is_sorted() && places[0].is_some(),
             "{rates:?}: {places:?}"

@@ -18,6 +18,7 @@ mod direct;
 mod dtable;
 mod energy;
 mod explain;
+mod failed_seeds;
 mod figure_parts;
 mod figures;
 mod generate;

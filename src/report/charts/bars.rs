@@ -6,7 +6,7 @@ use super::title::{setting, titled};
 use crate::figure::{Axis, BarGroup, BarPanel, Bars, Chart, Estimate, Figure};
 use crate::report::ReportError;
 use crate::report::source::{RunSource, Source, StudySource, runs, studies};
-use crate::results::interval_95;
+use crate::study::Mean;
 use crate::units::time_unit;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -30,6 +30,10 @@ pub(super) struct Grid {
     /// Names of the axes, and their labels in order.
     pub axes: Vec<(String, Vec<String>)>,
     pub values: BTreeMap<Vec<String>, Vec<f64>>,
+    /// The number of runs, also of those that did not complete.
+    pub runs: BTreeMap<Vec<String>, usize>,
+    /// The runs that did not complete, in words.
+    pub incomplete: String,
     /// An axis that lacks a setting of the study, and the place of that setting.
     pub left_out: Option<(usize, usize)>,
 }
@@ -102,6 +106,8 @@ pub(super) fn grid(studies: &[&StudySource], measure: Measure, overlaid: bool) -
         },
         axes: names.into_iter().map(|name| (name, Vec::new())).collect(),
         values: BTreeMap::new(),
+        runs: BTreeMap::new(),
+        incomplete: incomplete(studies),
         left_out: None,
     };
     for study in studies {
@@ -115,6 +121,7 @@ pub(super) fn grid(studies: &[&StudySource], measure: Measure, overlaid: bool) -
             }
             // A run that did not complete keeps its place.
             grid.know(&labels);
+            *grid.runs.entry(labels.clone()).or_default() += 1;
             if let Some(value) = row.number(measure.column) {
                 grid.values.entry(labels).or_default().push(value);
             }
@@ -134,6 +141,8 @@ fn of_runs(runs: &[&RunSource], measure: Measure, sources: usize) -> Grid {
         },
         axes: axes.to_vec(),
         values: BTreeMap::new(),
+        runs: BTreeMap::new(),
+        incomplete: String::new(),
         left_out: None,
     };
     for run in runs {
@@ -244,12 +253,19 @@ impl Grid {
             .iter()
             .map(|v| v * factor)
             .collect();
-        let interval = interval_95(&values);
-        let mean = values.iter().sum::<f64>() / values.len() as f64;
-        Some(Estimate {
-            mean,
-            half: interval.map(|interval| interval.half_width),
-        })
+        let runs = self.runs.get(labels).copied().unwrap_or_default();
+        let Mean { mean, ci95: half } = Mean::of(&values, runs)?;
+        Some(Estimate { mean, half })
+    }
+}
+
+/// `Without 2 of 9 runs, which did not complete.` and nothing if all did.
+pub(super) fn incomplete(studies: &[&StudySource]) -> String {
+    let counts = studies.iter().map(|study| study.incomplete_and_all());
+    let (incomplete, all) = counts.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+    match incomplete {
+        0 => String::new(),
+        _ => format!(" Without {incomplete} of {all} runs, which did not complete."),
     }
 }
 
@@ -399,6 +415,7 @@ fn note(grid: &Grid, roles: &Roles, log: bool) -> String {
         let name = &grid.axes[series].0;
         note += &format!(" Colours: {name}.");
     }
+    note += &grid.incomplete;
     if log {
         note += " Logarithmic axis.";
     }

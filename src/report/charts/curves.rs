@@ -1,6 +1,6 @@
 //! Throughput and latency over load, overlaid over runs and the points of studies.
 
-use super::bars::{self, seeds};
+use super::bars::{self, incomplete, seeds};
 use super::choice::Choice;
 use super::measures::{self, Of, Unit};
 use super::subject::{Heading, Subject};
@@ -9,7 +9,7 @@ use crate::figure::{Chart, CurvePoint, Figure};
 use crate::report::ReportError;
 use crate::report::source::{Source, StudyRow, StudySource};
 use crate::results::figure::{ALL, Curve, Measure, OF_RUN, curves, marks, of_run};
-use crate::results::interval_95;
+use crate::study::Mean;
 use std::collections::BTreeMap;
 
 const HEADING: Heading = Heading::of_runs("curves", "Throughput and latency");
@@ -124,7 +124,7 @@ fn figure(
     }
     Ok(vec![Figure {
         title: title.to_owned(),
-        note: marks(&intervals(has_runs, &studies, measure), curves.log_y),
+        note: marks(&intervals(has_runs, &studies, measure), curves.log_y) + &incomplete(&studies),
         chart: Chart::Curves(curves),
     }])
 }
@@ -236,7 +236,11 @@ fn of_study(study: &StudySource, roles: &Roles, measure: Measure) -> Vec<Curve> 
                 None => by_load.push((load, vec![row])),
             }
         }
-        let points = by_load.iter().filter_map(|(_, seeds)| mean(seeds, column));
+        let whole = |row: &&StudyRow| row.point == rows[0].point && row.load.is_none();
+        let failed = study.rows.iter().filter(whole).count();
+        let points = by_load
+            .iter()
+            .filter_map(|(_, seeds)| mean(seeds, column, failed));
         roles.curve(study, rows[0], points.collect())
     };
     rows.chunk_by(|a, b| a.point == b.point)
@@ -244,18 +248,19 @@ fn of_study(study: &StudySource, roles: &Roles, measure: Measure) -> Vec<Curve> 
         .collect()
 }
 
-fn mean(rows: &[&StudyRow], column: &str) -> Option<CurvePoint> {
+/// The mean of the runs of a point at a load; `failed`: the number of its runs that failed as a whole.
+fn mean(rows: &[&StudyRow], column: &str, failed: usize) -> Option<CurvePoint> {
     let of = |column: &str| {
         rows.iter()
             .filter_map(|row| row.number(column))
             .collect::<Vec<f64>>()
     };
-    let (xs, ys) = (of("offered_gbit_per_s_per_nic"), of(column));
-    let middle = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
-    (!ys.is_empty() && !xs.is_empty()).then(|| CurvePoint {
-        x: middle(&xs),
-        y: middle(&ys),
-        half: interval_95(&ys).map(|interval| interval.half_width),
+    let mean = |column: &str| Mean::of(&of(column), rows.len() + failed);
+    let (x, y) = (mean("offered_gbit_per_s_per_nic")?, mean(column)?);
+    Some(CurvePoint {
+        x: x.mean,
+        y: y.mean,
+        half: y.ci95,
         hollow: of("saturated").iter().any(|value| *value > 0.0),
         crossed: false,
     })

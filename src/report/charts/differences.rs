@@ -1,6 +1,6 @@
 //! Differences from the reference of an axis, paired by seed: bars for the points of a study.
 
-use super::bars::{Grid, figure, name_single};
+use super::bars::{Grid, figure, incomplete, name_single};
 use super::choice::Choice;
 use super::measures::{Measure, Of, Unit};
 use super::subject::{Heading, Subject};
@@ -232,19 +232,13 @@ fn of_axis(
 
 /// The differences from the reference of `axis`, and how the runs are paired.
 fn differences(study: &StudySource, axis: &Compared<'_>, measure: Measure) -> (Grid, Pairing) {
-    let complete = |row: &&StudyRow| row.cells["status"] == "complete";
-    let is_reference = |row: &StudyRow| {
+    let is_reference = |row: &&StudyRow| {
         let label = row.labels.get(axis.at);
         label.is_some_and(|label| label == axis.reference)
     };
-    let references = study
-        .rows
-        .iter()
-        .filter(complete)
-        .filter(|row| is_reference(row));
-    let references: BTreeMap<Partner<'_>, (f64, &StudyRow)> = references
-        .filter_map(|row| Some((axis.pairing(row), (row.number(measure.column)?, row))))
-        .collect();
+    let references = study.rows.iter().filter(is_reference);
+    let references: BTreeMap<Partner<'_>, &StudyRow> =
+        references.map(|row| (axis.pairing(row), row)).collect();
     let several_loads = study.has_points_of_several_loads();
     let load = several_loads.then(|| "load".to_owned());
     let names = study.axes.iter().cloned().chain(load);
@@ -252,25 +246,26 @@ fn differences(study: &StudySource, axis: &Compared<'_>, measure: Measure) -> (G
         label: study.label.clone(),
         axes: names.map(|name| (name, Vec::new())).collect(),
         values: BTreeMap::new(),
+        runs: BTreeMap::new(),
+        incomplete: incomplete(&[study]),
         left_out: Some((axis.at, axis.place)),
     };
     let mut pairing = Pairing::default();
-    let others = study
-        .rows
-        .iter()
-        .filter(complete)
-        .filter(|row| !is_reference(row));
-    for row in others {
-        let value = row.number(measure.column);
-        let reference = references.get(&axis.pairing(row)).copied();
-        let reference = reference.filter(|(value, _)| *value != 0.0);
-        let (Some(value), Some((reference, other))) = (value, reference) else {
+    for row in study.rows.iter().filter(|row| !is_reference(row)) {
+        let Some(&other) = references.get(&axis.pairing(row)) else {
+            continue;
+        };
+        let mut labels = row.labels.clone();
+        labels.extend(row.load.clone().filter(|_| several_loads));
+        *grid.runs.entry(labels.clone()).or_default() += 1;
+        // Only complete runs have numbers.
+        let [value, reference] = [row, other].map(|row| row.number(measure.column));
+        let (Some(value), Some(reference)) = (value, reference.filter(|value| *value != 0.0))
+        else {
             continue;
         };
         let draw = |row: &StudyRow| row.cells["draw"].as_str().unwrap_or_default().to_owned();
         pairing.see(&draw(row), &draw(other));
-        let mut labels = row.labels.clone();
-        labels.extend(row.load.clone().filter(|_| several_loads));
         grid.know(&labels);
         let difference = 100.0 * (value - reference);
         let difference = if measure.column == SLOWDOWN.column {

@@ -99,7 +99,10 @@ fn figure(grid: &Grid, names: &[String], (settings, cells): Panel) -> Figure {
         .map_or_else(String::new, |seeds| format!(" over {seeds}"));
     Figure {
         title: titled("Interference between jobs", &labels.join(", ")),
-        note: format!("Slowdown of the job of the row beside the job of the column, mean{of}."),
+        note: format!(
+            "Slowdown of the job of the row beside the job of the column, mean{of}.{}",
+            grid.incomplete
+        ),
         chart: Chart::Matrix(Matrix {
             measure: "slowdown".to_owned(),
             rows: "slowed down".to_owned(),

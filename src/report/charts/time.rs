@@ -70,7 +70,7 @@ fn splits(sources: &[Source]) -> Vec<Figure> {
             Source::Study(study) => {
                 figures.extend(figure(
                     &study.label,
-                    "Means over the seeds.",
+                    &format!("Means over the seeds.{}", bars::incomplete(&[study])),
                     of_study(study),
                 ));
             }

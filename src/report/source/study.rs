@@ -8,7 +8,7 @@ use crate::results::RESULT_FILE;
 use crate::study::{SLOWEST_RUN, STUDY_RESULT_FILE, change_columns};
 use flitwise_formats::source::read_regular_text;
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// A study: its axes and rows.
@@ -134,9 +134,19 @@ impl StudySource {
         settings.filter_map(|setting| setting["label"].as_str())
     }
 
-    /// The place of a setting among those of its axis.
+    /// The place of a setting on its axis.
     pub(in crate::report) fn place(&self, axis: usize, label: &str) -> Option<usize> {
         self.settings(axis).position(|setting| setting == label)
+    }
+
+    /// The number of runs that did not complete, and of all.
+    pub(in crate::report) fn incomplete_and_all(&self) -> (usize, usize) {
+        let numbers = |of: &dyn Fn(&&StudyRow) -> bool| {
+            let rows = self.rows.iter().filter(of);
+            rows.map(|row| row.run).collect::<BTreeSet<u64>>().len()
+        };
+        let complete = |row: &&StudyRow| row.cells["status"] == "complete";
+        (numbers(&|row| !complete(row)), numbers(&|_| true))
     }
 
     /// Whether its runs have loads.
