@@ -33,6 +33,32 @@ fn each_of_several_results_is_named_in_figures() {
     assert_eq!(titles(FigureKind::Time, &mixed), ["Execution time: here"]);
 }
 
+/// Their times say when they were stopped, not how long they take.
+#[test]
+fn runs_and_jobs_that_did_not_end_have_no_bars_and_are_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let dirs = ["ended", "deadlock", "part"].map(|name| dir.path().join(name));
+    let mut stalled = result();
+    stalled["status"] = json!("stalled");
+    let mut part = result();
+    part["jobs"][1]["complete"] = json!(false);
+    for (dir, result) in dirs.iter().zip([result(), stalled, part]) {
+        write_run(dir, &result);
+    }
+    let both = figures(FigureKind::Time, &sources_of(&dirs)).unwrap();
+    let Chart::Bars(bars) = &both[0].chart else {
+        panic!("no bars");
+    };
+    assert_eq!(bars.series, ["ended", "part"]);
+    let groups = bars.panels.iter().flat_map(|panel| &panel.groups);
+    assert_eq!(groups.flat_map(|group| &group.bars).flatten().count(), 3);
+    let names = " Without deadlock (stalled), b</script> of part (did not end).";
+    assert!(both[0].note.ends_with(names), "{}", both[0].note);
+    let alone = figures(FigureKind::Time, &sources_of(&dirs[1..2])).unwrap_err();
+    let why = "(a run with jobs, stalled) has no execution times: no run has a job that ended";
+    assert!(alone.to_string().contains(why), "{alone}");
+}
+
 #[test]
 fn axes_and_metrics_are_chosen_or_refused_with_what_there_is() {
     let sources = study_of(&study_rows(&["0.4"]));

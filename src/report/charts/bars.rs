@@ -8,6 +8,7 @@ use crate::report::ReportError;
 use crate::report::source::{RunSource, Source, StudySource, runs, studies};
 use crate::study::Mean;
 use crate::units::time_unit;
+use flitwise_base::quote::cut;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
@@ -131,7 +132,7 @@ pub(super) fn grid(studies: &[&StudySource], measure: Measure, overlaid: bool) -
     grid
 }
 
-/// The values of runs. A single run among several sources has its name in the title.
+/// The values of the jobs that ended. A single run among several sources has its name in the title.
 fn of_runs(runs: &[&RunSource], measure: Measure, sources: usize) -> Grid {
     let axes = ["run", "job"].map(|name| (name.to_owned(), Vec::new()));
     let mut grid = Grid {
@@ -145,14 +146,30 @@ fn of_runs(runs: &[&RunSource], measure: Measure, sources: usize) -> Grid {
         incomplete: String::new(),
         left_out: None,
     };
+    let mut others = Vec::new();
     for run in runs {
-        for job in run.result["jobs"].as_array().into_iter().flatten() {
+        let jobs = run.result["jobs"].as_array().map_or(&[][..], Vec::as_slice);
+        let status = run.result["status"].as_str().unwrap_or("complete");
+        if status != "complete" && !jobs.is_empty() {
+            others.push(format!("{} ({})", run.label, cut(status)));
+            continue;
+        }
+        for job in jobs {
+            // The time of others is the time until the run was stopped, or until the other jobs ended.
+            if job["complete"] == false {
+                let name = job["name"].as_str().unwrap_or_default();
+                others.push(format!("{name} of {} (did not end)", run.label));
+                continue;
+            }
             if let (Some(value), Some(name)) = (job[measure.field].as_f64(), job["name"].as_str()) {
                 let labels = vec![run.label.clone(), name.to_owned()];
                 grid.know(&labels);
                 grid.values.insert(labels, vec![value]);
             }
         }
+    }
+    if !others.is_empty() {
+        grid.incomplete = format!(" Without {}.", others.join(", "));
     }
     grid
 }

@@ -15,7 +15,7 @@ pub(super) const SUBJECT: Subject = Subject {
     name: "time",
     heading: HEADING,
     needs: (
-        "execution times: no run has a job",
+        "execution times: no run has a job that ended",
         "flitwise run EXP.toml --out DIR",
     ),
     has_axes: true,
