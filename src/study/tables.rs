@@ -333,7 +333,7 @@ fn head(studied: &Studied) -> String {
     text
 }
 
-/// Why runs failed, each reason once, and which jobs did not finish.
+/// Why runs failed, each reason once, which jobs did not finish, and which points are not precise enough.
 fn reasons(studied: &Studied) -> Vec<String> {
     let mut seen: Vec<(&str, String)> = Vec::new();
     for row in studied.rows.iter().filter(|row| !row.reason.is_empty()) {
@@ -349,7 +349,11 @@ fn reasons(studied: &Studied) -> Vec<String> {
     }
     let lines = seen.iter().take(REASONS);
     let lines = lines.map(|(reason, place)| format!("failed ({place}): {reason}"));
-    lines.chain(job_tables::unfinished(&studied.rows)).collect()
+    let more = seen.len().saturating_sub(REASONS);
+    let more = (more > 0).then(|| format!("and {more} more reasons, each in the row of its run"));
+    let unfinished = job_tables::unfinished(&studied.rows).into_iter();
+    let others = unfinished.chain(studied.missed_precision());
+    lines.chain(more).chain(others).collect()
 }
 
 /// All tables as a text.

@@ -9,7 +9,7 @@ use super::written::trace_digests;
 use crate::config::{ConfigError, ParsedBase, Texts, UntilCi};
 use crate::results::RunWarning;
 use crate::run::{Control, RunError, Session};
-use crate::units::{counted, human_count};
+use crate::units::{counted, human_count, number};
 use flitwise_base::side_by_side;
 use serde_json::Value;
 
@@ -68,7 +68,46 @@ impl Studied {
             );
             format!("in {runs} of {all} runs, the first with {point}seed = {seed}: {text}")
         };
-        found.into_iter().map(one).collect()
+        let missed = self.missed_precision();
+        found.into_iter().map(one).chain(missed).collect()
+    }
+
+    /// A line about the points whose intervals stay wider than `until_ci` asks for; `None` if all are narrow enough, or the
+    /// study was stopped.
+    pub(super) fn missed_precision(&self) -> Option<String> {
+        let until = self.grid.study.until_ci?;
+        if self.missing > 0 || !self.more_seeds(until).is_empty() {
+            return None;
+        }
+        let widths = (0..self.grid.points.len()).map(|point| (self.width_of(point), point));
+        let wide = widths.filter(|(width, _)| width.is_none_or(|width| width > until.part));
+        let wide: Vec<(Option<f64>, usize)> = wide.collect();
+        // A point without an interval has failed runs, or a single one.
+        let widest = wide.iter().max_by(|a, b| {
+            let width = |of: Option<f64>| of.unwrap_or(f64::INFINITY);
+            width(a.0).total_cmp(&width(b.0))
+        });
+        let &(width, point) = widest?;
+        let name = match self.grid.name(point) {
+            name if name.is_empty() => String::new(),
+            name => format!(", the worst with {name}"),
+        };
+        let width = match width {
+            Some(width) => format!("± {} %", number(100.0 * width)),
+            None => "no interval".to_owned(),
+        };
+        Some(format!(
+            "until_ci: {} of {} miss ± {} % of the mean{name}: {width}; raise --max-seeds (max_seeds of the study)",
+            wide.len(),
+            counted(self.grid.points.len() as u64, "point"),
+            number(100.0 * until.part)
+        ))
+    }
+
+    /// The widest interval of a point, as a part of its mean.
+    fn width_of(&self, point: usize) -> Option<f64> {
+        let rows: Vec<&RunRow> = self.rows.iter().filter(|row| row.point == point).collect();
+        widest_interval(&rows, self.metrics)
     }
 
     /// Resolves all runs and their traces, in the order of the points and seeds.

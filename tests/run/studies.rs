@@ -6,7 +6,7 @@ use flitwise::run::{Control, Session};
 use flitwise::stop::Stop;
 use flitwise::study::{
     Grid, Here, RowStatus, Studied, StudyProgress, StudySnapshot, StudyTask, Unwatched, estimate,
-    write_tables,
+    summary_text, write_tables,
 };
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -233,11 +233,30 @@ fn seeds_are_added_until_the_interval_is_small_enough() {
     };
     let wide = with("99.9%", 30);
     assert!(wide.runs <= 6, "{} runs", wide.runs);
-    // Never reached: each point has the most seeds, without a gap.
-    let narrow = with("0.0001%", 5);
-    assert_eq!(narrow.runs, 10);
-    let seeds: Vec<u64> = narrow.rows[..5].iter().map(|row| row.seed).collect();
-    assert_eq!(seeds, [1, 2, 3, 4, 5]);
+    assert_eq!(wide.warnings(), [""; 0]);
+    assert!(!summary_text(&wide).contains("until_ci"));
+    // Never reached: each point has the most seeds, without a gap, and the summary and a warning say so.
+    let mut narrow = with("0.01%", 6);
+    assert_eq!(narrow.runs, 12);
+    let seeds: Vec<u64> = narrow.rows[..6].iter().map(|row| row.seed).collect();
+    assert_eq!(seeds, [1, 2, 3, 4, 5, 6]);
+    let missed =
+        "until_ci: 2 of 2 points miss ± 0.01 % of the mean, the worst with background.0.rate = 0.";
+    assert!(
+        narrow.warnings()[0].starts_with(missed),
+        "{:?}",
+        narrow.warnings()
+    );
+    assert!(summary_text(&narrow).contains(missed));
+    // Of many reasons the summary counts the ones that it does not name.
+    for (row, number) in narrow.rows.iter_mut().zip(1..) {
+        row.reason = format!("reason {number}");
+    }
+    let text = summary_text(&narrow);
+    assert!(
+        text.contains("): reason 10\nand 2 more reasons, "),
+        "{text}"
+    );
 }
 
 /// The job beside another one is slower than alone, and its baseline does not depend on the other one.
