@@ -359,7 +359,8 @@ fn write(
             ))
         })?;
     }
-    slowest::write(slowest.path(), studied, session)?;
+    let place = out.path().join(SLOWEST_RUN);
+    slowest::write(slowest.path(), &place, studied, session)?;
     out.commit(&tables, &slowest)
 }
 

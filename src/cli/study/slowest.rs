@@ -5,14 +5,19 @@ use crate::cli::command_line;
 use crate::cli::error::{CliError, bad_config};
 use crate::cli::run::{options_of, write_result};
 use flitwise::config::Study;
-use flitwise::results::{COMMAND_FILE, result_json, summary};
+use flitwise::results::{COMMAND_FILE, EXPERIMENT_FILE, result_json, summary};
 use flitwise::run::{Control, Session};
 use flitwise::study::Studied;
 use std::path::Path;
 
-/// Writes the results of the slowest run into `dir`. Its tasks are recorded,
+/// Writes the results of the slowest run into `dir`, which becomes `place`. Its tasks are recorded,
 /// so nothing is simulated.
-pub(super) fn write(dir: &Path, studied: &Studied, session: &mut Session) -> Result<(), CliError> {
+pub(super) fn write(
+    dir: &Path,
+    place: &Path,
+    studied: &Studied,
+    session: &mut Session,
+) -> Result<(), CliError> {
     let Some((point, seed)) = studied.slowest() else {
         return Ok(());
     };
@@ -33,18 +38,18 @@ pub(super) fn write(dir: &Path, studied: &Studied, session: &mut Session) -> Res
     let write_all = || -> anyhow::Result<()> {
         let options = options_of(&plan, false);
         write_result(dir, &plan, &result, &json, &text, options)?;
-        match run_command(&grid.study, &grid.points[point].choice, seed) {
-            Some(command) => Ok(std::fs::write(dir.join(COMMAND_FILE), command)?),
-            None => Ok(()),
-        }
+        let command = run_command(&grid.study, &grid.points[point].choice, seed, place);
+        Ok(std::fs::write(dir.join(COMMAND_FILE), command)?)
     };
     write_all().map_err(|e| CliError::Failed(format!("cannot write `{}`: {e:#}", dir.display())))
 }
 
-/// The command that repeats a run alone; `None` if its experiment has no file of its own.
-fn run_command(study: &Study, choice: &[usize], seed: u64) -> Option<String> {
+/// The command that repeats a run alone: with the file of its experiment, or with the one in `place` if it has no other.
+fn run_command(study: &Study, choice: &[usize], seed: u64, place: &Path) -> String {
+    const OPTIONS: &str = "--explain --timeline ranks.pftrace --out DIR";
     if study.base.key.is_some() {
-        return None;
+        let file = place.join(EXPERIMENT_FILE).display().to_string();
+        return format!("flitwise run {} {OPTIONS}\n", command_line::quoted(&file));
     }
     let axes = study.axes.iter().zip(choice);
     let chosen = axes.flat_map(|(axis, &setting)| &axis.settings[setting].overrides);
@@ -52,7 +57,5 @@ fn run_command(study: &Study, choice: &[usize], seed: u64) -> Option<String> {
     for set in study.sets.iter().chain(chosen) {
         command += &format!(" --set {}", command_line::quoted(&set.text));
     }
-    Some(format!(
-        "{command} --seed {seed} --explain --timeline ranks.pftrace --out DIR\n"
-    ))
+    format!("{command} --seed {seed} {OPTIONS}\n")
 }
