@@ -60,6 +60,26 @@ fn runs_and_jobs_that_did_not_end_have_no_bars_and_are_named() {
 }
 
 #[test]
+fn loads_are_chosen_as_settings_of_an_axis() {
+    let sources = study_of(&study_rows(&["0.4", "0.8"]));
+    let drawn = |only: &str| {
+        let choice = Choice {
+            only: vec![only.to_owned()],
+            ..Choice::default()
+        };
+        figures_with(FigureKind::Throughput, &sources, &choice)
+    };
+    // At one load there are bars.
+    let chosen = drawn("load=0.8").unwrap();
+    assert!(matches!(chosen[0].chart, Chart::Bars(_)));
+    let refused = drawn("load=0.6").unwrap_err().to_string();
+    assert_eq!(
+        refused,
+        "--only: axis load has no setting `0.6`; its settings are 0.4, 0.8"
+    );
+}
+
+#[test]
 fn axes_and_metrics_are_chosen_or_refused_with_what_there_is() {
     let sources = study_of(&study_rows(&["0.4"]));
     let drawn = |x: Option<&str>, series: Option<&str>| {

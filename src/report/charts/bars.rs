@@ -5,7 +5,7 @@ use super::measures::{Measure, Unit};
 use super::title::{setting, titled};
 use crate::figure::{Axis, BarGroup, BarPanel, Bars, Chart, Estimate, Figure};
 use crate::report::ReportError;
-use crate::report::source::{RunSource, Source, StudySource, runs, studies};
+use crate::report::source::{LOAD, RunSource, Source, StudySource, runs, studies};
 use crate::study::Mean;
 use crate::units::time_unit;
 use flitwise_base::quote::cut;
@@ -94,7 +94,7 @@ pub(super) fn grid(studies: &[&StudySource], measure: Measure, overlaid: bool) -
         .iter()
         .any(|study| study.has_points_of_several_loads());
     if several_loads {
-        names.push("load".to_owned());
+        names.push(LOAD.to_owned());
     }
     if overlaid {
         names.push("study".to_owned());

@@ -1,7 +1,7 @@
 //! The choices that a user makes about a figure: its axes, its points and its metric.
 
 use crate::report::ReportError;
-use crate::report::source::{Source, StudySource};
+use crate::report::source::{LOAD, Source, StudySource};
 use flitwise_base::quote::cut;
 use std::borrow::Cow;
 
@@ -59,7 +59,7 @@ impl Choice {
     }
 }
 
-/// The axes of all studies, and their settings.
+/// The axes of all studies, and their settings; the last one has the loads.
 fn settings(studies: &[&mut StudySource]) -> Vec<(String, Vec<String>)> {
     let mut axes: Vec<(String, Vec<String>)> = Vec::new();
     for study in studies {
@@ -75,6 +75,17 @@ fn settings(studies: &[&mut StudySource]) -> Vec<(String, Vec<String>)> {
                 }
             }
         }
+    }
+    let rows = studies.iter().flat_map(|study| &study.rows);
+    let mut loads: Vec<String> = Vec::new();
+    for load in rows.filter_map(|row| row.load.as_ref()) {
+        if !loads.contains(load) {
+            loads.push(load.clone());
+        }
+    }
+    // An axis of this name comes first.
+    if !loads.is_empty() {
+        axes.push((LOAD.to_owned(), loads));
     }
     axes
 }

@@ -7,7 +7,7 @@ use super::subject::{Heading, Subject};
 use super::title::setting;
 use crate::figure::{Chart, CurvePoint, Figure};
 use crate::report::ReportError;
-use crate::report::source::{Source, StudyRow, StudySource};
+use crate::report::source::{LOAD, Source, StudyRow, StudySource};
 use crate::results::figure::{ALL, Curve, Measure, OF_RUN, curves, marks, of_run};
 use crate::study::Mean;
 use std::collections::BTreeMap;
@@ -68,9 +68,6 @@ const OF_MESSAGES: measures::Measure = measures::Measure {
     of: Of::Jobs,
     ..OF_PACKETS
 };
-
-/// The axis of all curves.
-const LOAD: &str = "load";
 
 fn throughput(sources: &[Source], choice: &Choice) -> Result<Vec<Figure>, ReportError> {
     figure("Throughput over load", sources, Measure::Throughput, choice)

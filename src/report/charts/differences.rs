@@ -7,7 +7,7 @@ use super::subject::{Heading, Subject};
 use super::title::titled;
 use crate::figure::Figure;
 use crate::report::ReportError;
-use crate::report::source::{Source, StudyRow, StudySource, studies};
+use crate::report::source::{LOAD, Source, StudyRow, StudySource, studies};
 use crate::study::Pairing;
 use std::collections::BTreeMap;
 
@@ -240,7 +240,7 @@ fn differences(study: &StudySource, axis: &Compared<'_>, measure: Measure) -> (G
     let references: BTreeMap<Partner<'_>, &StudyRow> =
         references.map(|row| (axis.pairing(row), row)).collect();
     let several_loads = study.has_points_of_several_loads();
-    let load = several_loads.then(|| "load".to_owned());
+    let load = several_loads.then(|| LOAD.to_owned());
     let names = study.axes.iter().cloned().chain(load);
     let mut grid = Grid {
         label: study.label.clone(),

@@ -72,7 +72,7 @@ fn with_interval(mean: f64, half: Option<f64>) -> String {
     format!("{mean:.decimals$} ± {half:.decimals$}")
 }
 
-/// Narrower intervals, or one of no width, are written by themselves.
+/// Narrower intervals, such as 0, are written by themselves.
 const MOST_DECIMALS: f64 = 9.0;
 
 /// `+1.5 ± 0.12`, in brackets if the interval contains 0, as in the tables of a study.

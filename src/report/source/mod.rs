@@ -7,7 +7,7 @@ mod table;
 
 pub use congestion::CongestionSource;
 pub use run::{Distribution, LinkUse, Pair, RunSource, Series, Slice};
-pub use study::{Change, StudyRow, StudySource};
+pub use study::{Change, LOAD, StudyRow, StudySource};
 
 use crate::config::missing_file;
 use crate::report::error::ReportError;

@@ -11,6 +11,9 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+/// The name of the axis of loads.
+pub const LOAD: &str = "load";
+
 /// A study: its axes and rows.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
@@ -116,12 +119,16 @@ impl StudySource {
         self.label = label;
     }
 
-    /// Keeps the rows that have one of the chosen settings of each of its axes that is named.
+    /// Keeps the rows that have one of the chosen settings of each of its axes that is named, with loads as one more axis.
     pub(in crate::report) fn keep(&mut self, chosen: &[(&str, &str)]) {
         let axes = &self.axes;
+        let has_loads = self.has_loads() && !axes.iter().any(|axis| axis == LOAD);
+        let names = axes.iter().map(String::as_str).chain([LOAD]);
         self.rows.retain(|row| {
-            axes.iter().zip(&row.labels).all(|(axis, label)| {
-                let is_named = chosen.iter().any(|(named, _)| named == axis);
+            let load = has_loads.then(|| row.load.as_deref().unwrap_or_default());
+            let labels = row.labels.iter().map(String::as_str).chain(load);
+            names.clone().zip(labels).all(|(axis, label)| {
+                let is_named = chosen.iter().any(|(named, _)| *named == axis);
                 !is_named || chosen.contains(&(axis, label))
             })
         });
