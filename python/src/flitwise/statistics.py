@@ -1,4 +1,7 @@
-"""Means with 95 % confidence intervals by Student's t, as in the tables of a study."""
+"""Means with 95 % confidence intervals by Student's t.
+
+The tables of a study take t with three decimals for up to 32 values, so their intervals may differ in the fourth digit.
+"""
 
 from __future__ import annotations
 
