@@ -137,8 +137,13 @@ pub(crate) fn schedule(
     by: &Scheduling<'_>,
 ) -> Result<Option<DTableTable>, ConfigError> {
     let wanted = by.raw.scheduler.or(by.defaults.scheduler);
+    let usual = match (by.usual, by.levels()) {
+        // Among the VLs of one service level there is no round robin of service levels.
+        (RawScheduler::Rr, [_]) => RawScheduler::RrVl,
+        (usual, _) => usual,
+    };
     let mut table = None;
-    p.scheduler = match wanted.unwrap_or(by.usual) {
+    p.scheduler = match wanted.unwrap_or(usual) {
         RawScheduler::IbVlarb => {
             return refused(
                 "qos.scheduler",

@@ -2,7 +2,8 @@
 
 use crate::config::background::Background;
 use crate::config::job::Job;
-use crate::config::qos::keys::{RawQos, RawScheduler};
+use crate::config::qos::keys::RawQos;
+use crate::config::qos::keys::RawScheduler::{DTable, Rr, Sbt};
 use crate::fabric::spec::{FabricSpec, Switch};
 
 /// Returns a remark on a scheduler of service levels where there is one level, on SBT beside levels without
@@ -14,7 +15,7 @@ pub(crate) fn remarks(
     background: &[Background],
 ) -> Vec<String> {
     let qos = &fabric.qos;
-    if let (Some(RawScheduler::Rr), Switch::Voq(_), [_, _, ..]) =
+    if let (Some(Rr), Switch::Voq(_), [_, _, ..]) =
         (raw.scheduler, &fabric.switch, &qos.service_levels[..])
     {
         return vec![
@@ -23,16 +24,23 @@ pub(crate) fn remarks(
                 .to_owned(),
         ];
     }
-    let Some(scheduler @ (RawScheduler::Sbt | RawScheduler::DTable)) = raw.scheduler else {
+    let Some(scheduler @ (Rr | Sbt | DTable)) = raw.scheduler else {
         return Vec::new();
     };
     let name = scheduler.name();
-    if let [level] = &qos.service_levels[..] {
+    if let ([level], Switch::Hierarchical(_)) = (&qos.service_levels[..], &fabric.switch) {
+        let effect = match (scheduler, qos.vls) {
+            (DTable, _) | (_, 1) => "changes nothing",
+            _ => "serves one VL as long as it has packets, and the others starve",
+        };
         return vec![format!(
-            "qos.scheduler = \"{name}\" changes nothing: {} is the only service level; add qos.preset = \"opa-5sl\" \
-             (--set qos.preset=opa-5sl), or qos.service_levels",
+            "qos.scheduler = \"{name}\" {effect}: {} is the only service level; take \"rr-vl\", or add qos.preset = \
+             \"opa-5sl\" (--set qos.preset=opa-5sl), or qos.service_levels",
             level.name
         )];
+    }
+    if scheduler == Rr {
+        return Vec::new();
     }
     let jobs = jobs.iter().filter(|job| job.enabled).map(|job| job.sl);
     let sending = background.iter().filter(|flow| !flow.rate.is_zero());
@@ -40,7 +48,7 @@ pub(crate) fn remarks(
     let levels = qos.service_levels.iter().zip(0_u8..);
     let idle = levels.filter(|(_, sl)| !used.contains(sl));
     let idle: Vec<&str> = idle.map(|(level, _)| level.name.as_str()).collect();
-    if scheduler == RawScheduler::DTable || idle.is_empty() {
+    if scheduler == DTable || idle.is_empty() {
         return Vec::new();
     }
     vec![format!(
