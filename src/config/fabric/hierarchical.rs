@@ -3,7 +3,7 @@
 use crate::config::document::{ConfigError, refused};
 use crate::config::fabric::keys::{of_kind, replace, with_common_keys};
 use crate::config::qos::keys::RawScheduler;
-use crate::config::qos::scheduler::{Scheduling, dtable, equal_weights, sbt};
+use crate::config::qos::scheduler::{Scheduling, dtable, round_robin, sbt};
 use crate::fabric::parameters::HierarchicalParameters;
 use crate::fabric::qos::dtable_table::DTableTable;
 use crate::fabric::switch::hierarchical::{
@@ -137,13 +137,8 @@ pub(crate) fn schedule(
     by: &Scheduling<'_>,
 ) -> Result<Option<DTableTable>, ConfigError> {
     let wanted = by.raw.scheduler.or(by.defaults.scheduler);
-    let usual = match (by.usual, by.levels()) {
-        // Among the VLs of one service level there is no round robin of service levels.
-        (RawScheduler::Rr, [_]) => RawScheduler::RrVl,
-        (usual, _) => usual,
-    };
     let mut table = None;
-    p.scheduler = match wanted.unwrap_or(usual) {
+    p.scheduler = match wanted.unwrap_or(by.usual) {
         RawScheduler::IbVlarb => {
             return refused(
                 "qos.scheduler",
@@ -152,7 +147,7 @@ pub(crate) fn schedule(
             );
         }
         RawScheduler::RrVl => Scheduler::RrVl,
-        RawScheduler::Rr => equal_weights(by.levels().len()),
+        RawScheduler::Rr => round_robin(by.levels().len()),
         RawScheduler::Sbt => sbt(by.levels())?,
         RawScheduler::DTable => {
             let built = table.insert(dtable(by)?);

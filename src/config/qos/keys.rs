@@ -16,11 +16,11 @@ pub(crate) struct RawQos {
     pub preset: Option<QosPreset>,
     /// `"rr"`, `"rr-vl"`, `"sbt"`, `"dtable"`; on `voq` switches `"ib-vlarb"`.
     ///
-    /// `"rr"`: SBT with equal weights. `"rr-vl"`: one packet per VL in turn. `"sbt"`: shares in percent as weights. As
-    /// published, it stays with a VL as long as its service level has weight left, so a stream at the rate of the link
-    /// starves the other VLs of its service level. `"ib-vlarb"`: the tables of `vlarb`, or round robin over VLs without them, which is also what `"rr"` and `"rr-vl"` are on `voq`
+    /// `"rr"`: SBT with equal weights; of one service level, as `"rr-vl"`: one packet per VL in turn. `"sbt"`: shares in
+    /// percent as weights. As published, it stays with a VL as long as its service level has weight left, so a stream at
+    /// the rate of the link starves the other VLs of its service level. `"ib-vlarb"`: the tables of `vlarb`, or round robin over VLs without them, which is also what `"rr"` and `"rr-vl"` are on `voq`
     /// switches.
-    #[schemars(extend("x-default" = "`dtable` (`opa-5sl`), `rr-vl` (`opasim`, one service level), `ib-vlarb` (`voq`), else `rr`"))]
+    #[schemars(extend("x-default" = "`dtable` (`opa-5sl`), `rr-vl` (`opasim`), `ib-vlarb` (`voq`), else `rr`"))]
     pub scheduler: Option<RawScheduler>,
     /// MTU of service levels without their own.
     ///

@@ -24,23 +24,20 @@ pub(crate) fn remarks(
                 .to_owned(),
         ];
     }
-    let Some(scheduler @ (Rr | Sbt | DTable)) = raw.scheduler else {
+    let Some(scheduler @ (Sbt | DTable)) = raw.scheduler else {
         return Vec::new();
     };
     let name = scheduler.name();
-    if let ([level], Switch::Hierarchical(_)) = (&qos.service_levels[..], &fabric.switch) {
+    if let [level] = &qos.service_levels[..] {
         let effect = match (scheduler, qos.vls) {
             (DTable, _) | (_, 1) => "changes nothing",
             _ => "serves one VL as long as it has packets, and the others starve",
         };
         return vec![format!(
-            "qos.scheduler = \"{name}\" {effect}: {} is the only service level; take \"rr-vl\", or add qos.preset = \
+            "qos.scheduler = \"{name}\" {effect}: {} is the only service level; take \"rr\", or add qos.preset = \
              \"opa-5sl\" (--set qos.preset=opa-5sl), or qos.service_levels",
             level.name
         )];
-    }
-    if scheduler == Rr {
-        return Vec::new();
     }
     let jobs = jobs.iter().filter(|job| job.enabled).map(|job| job.sl);
     let sending = background.iter().filter(|flow| !flow.rate.is_zero());

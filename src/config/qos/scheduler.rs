@@ -32,10 +32,14 @@ impl Scheduling<'_> {
     }
 }
 
-/// `rr`: SBT with equal weights ⌊100/SLs⌋ (Hiperion, Table 1).
-pub(crate) fn equal_weights(levels: usize) -> Scheduler {
-    Scheduler::Sbt {
-        weights: vec![(100 / levels.max(1)) as u32; levels],
+/// `rr`: SBT with equal weights ⌊100/SLs⌋ (Hiperion, Table 1). SBT stays with a VL as long as its SL has weight left, so
+/// with a single SL the VLs take turns instead *(ours)*.
+pub(crate) fn round_robin(levels: usize) -> Scheduler {
+    match levels {
+        0 | 1 => Scheduler::RrVl,
+        _ => Scheduler::Sbt {
+            weights: vec![(100 / levels) as u32; levels],
+        },
     }
 }
 
