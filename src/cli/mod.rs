@@ -99,7 +99,7 @@ enum Command {
     Qos(qos::QosCommand),
     /// Lists the words that experiments take, such as presets and topologies, each with its meaning.
     List(list::ListArgs),
-    /// Prints the JSON Schema (2020-12) of a document: every key with its type, meaning and unit.
+    /// Prints the JSON Schema of a document: every key with its type, meaning and unit.
     #[command(after_help = "Example:\n  flitwise schema result > result.schema.json")]
     Schema(schema::SchemaArgs),
     /// Prints the completion script of a shell.
