@@ -69,10 +69,7 @@ fn opa_gen1_numbers() {
         }; 8]
     );
     assert_eq!(e.fabric.topology.nics(), 48);
-    assert_eq!(
-        switch(&e.fabric).scheduler,
-        Scheduler::Sbt { weights: vec![100] }
-    );
+    assert_eq!(switch(&e.fabric).scheduler, Scheduler::RrVl);
 }
 
 #[test]
