@@ -35,12 +35,12 @@ fn start(file: &str, out: &Path) -> Child {
     command.spawn().unwrap()
 }
 
-/// The tables, the slowest run, and the names of the records: what a record holds of time differs from run to run. The
-/// command differs in its directory.
+/// The tables, the slowest run, and the names of the records: what a record holds of time differs from run to run.
+/// Commands differ in their directories.
 fn content(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut content = BTreeMap::new();
     let read = |path: PathBuf| (path.clone(), std::fs::read(&path).unwrap());
-    for name in names(dir).into_iter().filter(|name| name != "command.txt") {
+    for name in names(dir) {
         let path = dir.join(&name);
         let inside = || names(&path).into_iter().map(|n| path.join(n));
         if !path.is_dir() {
@@ -51,6 +51,7 @@ fn content(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
             content.extend(inside().map(read));
         }
     }
+    content.retain(|path, _| !path.ends_with("command.txt"));
     let inside =
         |(path, bytes): (PathBuf, Vec<u8>)| (path.strip_prefix(dir).unwrap().to_owned(), bytes);
     content.into_iter().map(inside).collect()

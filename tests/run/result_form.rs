@@ -164,7 +164,7 @@ fn summary_reads_well() {
     let text = summary(&plan(), &result(5), false);
     let expected = "\
 fabric          single switch: 4 NICs, 1 switch, links 100 Gb/s (preset opa-gen1)
-set up          routing direct, scheduler rr, placement linear, seed 1
+set up          routing direct, scheduler rr-vl, placement linear, seed 1
 compared with   nothing: the baseline is the same experiment, and nothing in it slows the job down; add a [[background]] or another [[job]]
 execution time  1.280 us
 baseline        1.000 us   slowdown 1.2800
