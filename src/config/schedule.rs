@@ -265,7 +265,7 @@ fn scaled_ps(seconds: u64, scale: Option<Ratio>) -> Option<u64> {
 
 /// The NICs of the fabric, by the recorded times.
 struct NicPool {
-    /// By NIC: the job that has it last, and the second of its end.
+    /// By NIC: the job that took it last, and the second in which all that took it have ended.
     last: Vec<Option<(usize, u64)>>,
     choice: RawChoice,
     seed: u64,
@@ -320,7 +320,10 @@ impl NicPool {
         let before = nics.iter().filter_map(|nic| self.last[nic.index()]);
         let after = before.map(|(job, _)| job).collect();
         for nic in &nics {
-            self.last[nic.index()] = Some((self.jobs, job.ended_s));
+            let last = &mut self.last[nic.index()];
+            // A job that takes a busy NIC may end before the one that has it.
+            let end_s = last.map_or(0, |(_, end_s)| end_s).max(job.ended_s);
+            *last = Some((self.jobs, end_s));
         }
         self.jobs += 1;
         Ok(Taken { nics, after })

@@ -107,6 +107,21 @@ fn a_schedule_starts_jobs_when_they_ran_and_their_nics_are_free() {
 }
 
 #[test]
+fn a_nic_is_busy_until_every_job_that_took_it_has_ended() {
+    // Job 1 has six NICs for long; job 2 finds two and takes four, two of job 1 among them, and is soon over.
+    let swf = "1 0 0 100 6 -1 -1 6 -1 -1 1 1 1 5 1 1 -1 -1\n\
+        2 10 0 10 4 -1 -1 4 -1 -1 1 1 1 5 1 1 -1 -1\n\
+        3 30 0 10 2 -1 -1 2 -1 -1 1 1 1 5 1 1 -1 -1\n";
+    for (seed, placement) in [(1, "linear"), (1, "random"), (2, "random"), (3, "random")] {
+        let text = schedule(&format!("placement = \"{placement}\""));
+        let jobs = jobs_of(&seeded(seed, &text, swf).unwrap());
+        let nics = |job: usize| jobs[job]["nics"].as_array().unwrap();
+        let shared = nics(2).iter().find(|nic| nics(0).contains(nic));
+        assert_eq!(shared, None, "{placement}, seed {seed}");
+    }
+}
+
+#[test]
 fn jobs_of_a_schedule_choose_their_application() {
     let large = format!("{JOB}name = \"large\"\n");
     let small = format!("{JOB}name = \"small\"\n");
