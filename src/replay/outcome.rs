@@ -20,15 +20,15 @@ pub struct JobOutcome {
     pub complete: bool,
     /// Whether the job repeats until the others end: the run does not wait for it.
     pub endless: bool,
-    /// Start in picoseconds from the start of the run; `None` of a job that still waited for others.
+    /// Start in picoseconds from the start of the run; `None` of a job that did not start.
     pub start_ps: Option<u64>,
     /// Complete repetitions: from start to last event, in picoseconds.
     pub repetitions_ps: Vec<u64>,
     /// Time of the last event, also of a repetition that was cut off, in picoseconds from
-    /// the start of the run; of an incomplete job, the end of a run that was stopped.
+    /// the start of the run; of a job that was cut off, the end of the run.
     pub end_ps: u64,
     /// Mean of the repetitions, rounded down, in picoseconds; if not complete, the time
-    /// from the start of the job to its last event, or to the end of a run that was stopped.
+    /// from the start of the job to its last event, or to the end of the run that cut it off.
     pub execution_ps: u64,
     /// Computation of a rank, reductions included, in its stream that computed longest: the mean over the ranks and
     /// the repetitions, rounded down. It does not depend on the network.
@@ -54,19 +54,4 @@ pub struct JobOutcome {
     /// Waits that a message ended, and their picoseconds, by the rank that waited and the rank whose message ended
     /// its wait, or that it waited to send to.
     pub waits: PairCounts,
-}
-
-impl JobOutcome {
-    /// Notes that the run was stopped at `now_ps`. A job that is not complete has run until then, also
-    /// if it has waited since its last event.
-    pub fn cut_off(&mut self, now_ps: u64) {
-        let Some(start_ps) = self.start_ps.filter(|_| !self.complete) else {
-            return;
-        };
-        self.end_ps = now_ps.max(start_ps);
-        self.execution_ps = self.end_ps - start_ps;
-        // Ranks may be computing beyond the end.
-        self.compute_ps = self.compute_ps.min(self.execution_ps);
-        self.network_ps = self.execution_ps - self.compute_ps;
-    }
 }

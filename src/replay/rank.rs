@@ -224,9 +224,9 @@ impl Rank {
         StreamId::all(self.more.len() as u32 + 1).map(|stream| (stream, self.stream(stream)))
     }
 
-    /// Computation of the stream that computed longest, reductions included, in picoseconds.
-    pub(super) fn compute_ps(&self) -> u64 {
-        let of_streams = self.streams().map(|(_, stream)| stream.computed.before_ps);
+    /// Computation until `ps` of the stream that computed longest, reductions included, in picoseconds.
+    pub(super) fn compute_ps(&self, ps: u64) -> u64 {
+        let of_streams = self.streams().map(|(_, stream)| stream.computed.until(ps));
         of_streams.max().unwrap_or(0)
     }
 

@@ -44,8 +44,14 @@ impl Replay<'_> {
     /// The results of the jobs so far, in their order.
     #[must_use]
     pub fn outcomes(&self) -> Vec<JobOutcome> {
+        self.outcomes_until(None)
+    }
+
+    /// The results of the jobs, in their order. `run_end_ps`: the end of a run that cuts off the jobs that are not complete.
+    #[must_use]
+    pub fn outcomes_until(&self, run_end_ps: Option<u64>) -> Vec<JobOutcome> {
         let jobs = self.jobs.iter().enumerate();
-        jobs.map(|(at, job)| job.outcome(self.messages.latency(at)))
+        jobs.map(|(at, job)| job.outcome(self.messages.latency(at), run_end_ps))
             .collect()
     }
 

@@ -55,7 +55,7 @@ fn outcomes(result: &RunResult) -> impl Iterator<Item = (usize, &JobOutcome)> {
     jobs.filter_map(|(at, outcome)| Some((at, outcome.as_ref()?)))
 }
 
-/// Jobs that repeat until the others end and did not end once, where their own time is asked for.
+/// Jobs that repeat until the others end and did not start or end once, where their own time is asked for.
 fn unfinished_jobs(plan: &Plan, result: &RunResult) -> Vec<RunWarning> {
     let unfinished = outcomes(result).filter(|(_, outcome)| outcome.endless && !outcome.complete);
     let other = outcomes(result).find(|(_, outcome)| !outcome.endless);
@@ -64,11 +64,16 @@ fn unfinished_jobs(plan: &Plan, result: &RunResult) -> Vec<RunWarning> {
         let alone = job_baseline(plan, result, at).map_or_else(String::new, |alone| {
             format!("; alone it takes {}", human_time(alone.execution_ps))
         });
+        let found = match outcome.start_ps {
+            None => "did not start before the others ended, so it has no time",
+            Some(_) => {
+                "did not finish once before the others ended, so the time shown for it ends with them"
+            }
+        };
         RunWarning {
             subject: Subject::UnfinishedJob(at),
             text: format!(
-                "job {} did not finish once before the others ended, so the time shown for it is how long they \
-                 took{alone}. To measure it, let the others repeat more often (job.{other}.repeat)",
+                "job {} {found}{alone}. To measure it, let the others repeat more often (job.{other}.repeat)",
                 quoted(&outcome.name)
             ),
         }

@@ -77,7 +77,7 @@ pub(super) fn run_reference(
     };
     Ok(Simulation {
         status,
-        jobs: outcomes_by_job(experiment, network, &replay),
+        jobs: outcomes_by_job(experiment, network, &replay, None),
         messages: stats.messages,
         backlog: stats.messages - stats.messages_delivered,
         stats,

@@ -17,7 +17,6 @@ use crate::fabric::series::LinkSampling;
 use crate::fabric::spec::{FabricSpec, Outage, Tick};
 use crate::fabric::stats::LinkStats;
 use crate::replay::Replay;
-use crate::replay::outcome::JobOutcome;
 use crate::stop::Stop;
 use anyhow::anyhow;
 use std::cell::Cell;
@@ -212,12 +211,16 @@ pub(super) fn run_experiment(
     }
     attribute_waits(&experiment.fabric, &mut stats);
     let messages = stats.messages + replay.waiting(stats.end_tick);
-    let mut jobs = outcomes_by_job(experiment, Network::Fabric, &replay);
     let early = matches!(status, Status::Interrupted | Status::Saturated);
-    if early {
-        let end = replay.tick_of(stats.end_tick);
-        cut_off(&mut jobs, experiment, end);
-    }
+    // Nothing moves in a stalled run after its last event. A complete one cuts off jobs that repeat until the others end.
+    let cuts_off = early || status == Status::Complete;
+    let end_ps = experiment
+        .fabric
+        .units
+        .tick
+        .ps(replay.tick_of(stats.end_tick));
+    let end_ps = cuts_off.then_some(end_ps);
+    let jobs = outcomes_by_job(experiment, Network::Fabric, &replay, end_ps);
     let wall = started.elapsed();
     let explanation = if watched.explain && status == Status::Complete {
         explain(experiment, &replay, &jobs, traces, stop)?
@@ -270,14 +273,6 @@ fn simulate(
     };
     let sampling = recording.as_mut().map(Recording::sampling);
     engine.run_observed(replay, &mut control, sampling, links, Some(&due))
-}
-
-/// Notes that incomplete jobs ran until the run was stopped at the end of tick `end`.
-fn cut_off(jobs: &mut [Option<JobOutcome>], experiment: &Experiment, end: Tick) {
-    let now_ps = experiment.fabric.units.tick.ps(end);
-    for outcome in jobs.iter_mut().flatten() {
-        outcome.cut_off(now_ps);
-    }
 }
 
 pub(super) fn engine_of(experiment: &Experiment, threads: usize) -> Result<Engine, ConfigError> {

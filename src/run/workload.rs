@@ -26,13 +26,15 @@ fn replays(job: &Job, network: Network) -> bool {
     job.enabled && !left_out
 }
 
-/// The outcomes of a replay on `network` by job of the experiment: `None` for a job that the replay leaves out.
+/// The outcomes of a replay on `network` by job of the experiment: `None` for a job that the replay leaves out. `run_end_ps`:
+/// the end of a run that cuts off the jobs that are not complete.
 pub(super) fn outcomes_by_job(
     experiment: &Experiment,
     network: Network,
     replay: &Replay,
+    run_end_ps: Option<u64>,
 ) -> Vec<Option<JobOutcome>> {
-    let mut outcomes = replay.outcomes().into_iter();
+    let mut outcomes = replay.outcomes_until(run_end_ps).into_iter();
     let of = |job| replays(job, network).then(|| outcomes.next()).flatten();
     experiment.jobs.iter().map(of).collect()
 }

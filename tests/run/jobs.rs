@@ -4,7 +4,7 @@ use crate::common::result_json;
 use flitwise::config::experiment::Experiment;
 use flitwise::config::{ConfigError, Plan, experiment_hash, experiment_json, resolve_text};
 use flitwise::fabric::ids::NicId;
-use flitwise::results::summary;
+use flitwise::results::{run_warnings, summary};
 use flitwise::run::{Control, RunResult, Status, run_plan};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -88,6 +88,47 @@ fn a_neighbour_that_repeats_does_not_hold_up_the_run() {
     let goes =
         "where it goes   computing 0.0 %, the rest network and waiting for partners of long\n";
     assert!(text.contains(goes), "{text}");
+}
+
+#[test]
+fn a_neighbour_that_did_not_end_has_run_until_the_end() {
+    let dir = tempfile::tempdir().unwrap();
+    let calc = |name: &str, ns: u64| {
+        let text = format!("num_ranks 1\nrank 0 {{\nl1: calc {ns}\n}}\n");
+        std::fs::write(dir.path().join(name), text).unwrap();
+    };
+    calc("short.goal", 64);
+    calc("long.goal", 640);
+    let neighbour = |more: &str| {
+        let repeat = "repeat = \"until-others-end\"";
+        let job = "[[job]]\ntrace = \"short.goal\"\n[[job]]\ntrace = \"long.goal\"";
+        let text = format!("{FABRIC}{job}\n{repeat}\n{more}\n");
+        let plan = resolve_text("test.toml", &text, dir.path(), &[]).unwrap();
+        let result = run(&plan, 1);
+        let json = result_json(&plan, &result)["jobs"][1].clone();
+        assert_eq!(json["complete"], false);
+        let warning = run_warnings(&plan, &result)[0].text.clone();
+        (json, warning)
+    };
+    // It computes all the time, and has no event after its start.
+    for (more, start_ps) in [("", 0), ("start = \"6400ps\"", 6400)] {
+        let (job, warning) = neighbour(more);
+        assert_eq!(job["start_ps"], start_ps);
+        for key in ["execution_time_ps", "compute_ps"] {
+            assert_eq!(job[key], 64_000 - start_ps, "{key}");
+        }
+        assert!(
+            warning.contains("the time shown for it ends with them"),
+            "{warning}"
+        );
+    }
+    let (job, warning) = neighbour("start = \"1us\"");
+    assert_eq!(job["start_ps"], Value::Null);
+    assert_eq!(job["execution_time_ps"], 0);
+    assert!(
+        warning.contains("did not start before the others ended"),
+        "{warning}"
+    );
 }
 
 #[test]

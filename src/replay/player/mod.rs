@@ -195,10 +195,10 @@ impl<'a> Player<'a> {
         if !self.all_done() || self.ended() || context.queue.will_act(self.link.job) {
             return Ok(false);
         }
-        let (last_ps, computed_ps) = self.in_progress();
+        let last_ps = self.last_ps();
         let took = last_ps.saturating_sub(self.began_ps);
         self.repetitions_ps.push(took);
-        self.repetitions_compute_ps += computed_ps;
+        self.repetitions_compute_ps += self.computed_ps(last_ps);
         if self.ended() {
             return Ok(true);
         }

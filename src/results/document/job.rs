@@ -83,7 +83,7 @@ pub struct Job {
     ///
     /// In all repetitions; with `repeat = "until-others-end"` in at least one.
     pub complete: bool,
-    /// The start of the job; null if the run ended while it waited for others ([`after`](experiment.md#job)).
+    /// The start of the job; null if the run ended before it ([`after`](experiment.md#job)).
     pub start_ps: Option<u64>,
     /// Complete repetitions.
     pub repetitions: usize,
@@ -91,8 +91,8 @@ pub struct Job {
     pub repetition_times_ps: Vec<u64>,
     /// The mean of `repetition_times_ps`, rounded down.
     ///
-    /// With one run the time from its start to its last event; if not complete, the time to its last event, or to the
-    /// end of a run that was interrupted or stopped.
+    /// With one run the time from its start to its last event; if not complete, the time to the end of the run, or of
+    /// a stalled one to its last event.
     pub execution_time_ps: u64,
     /// The same in its baseline.
     pub baseline_time_ps: Option<u64>,
