@@ -121,9 +121,9 @@ impl Traces {
     ) -> Vec<TraceDigest> {
         let (mut seen, mut digests) = (Vec::new(), Vec::new());
         let jobs: Vec<&Job> = experiments.into_iter().flat_map(|e| &e.jobs).collect();
-        let names_no_clock = |at| {
-            let mut of_trace = jobs.iter().filter(|job| self.position(job) == Some(at));
-            of_trace.any(|job| job.compute.time.is_none())
+        let any_of = |at, is: fn(&Job) -> bool| {
+            let mut jobs = jobs.iter();
+            jobs.any(|job| self.position(job) == Some(at) && is(job))
         };
         for job in &jobs {
             let at = self.position(job).filter(|at| !seen.contains(at));
@@ -131,8 +131,11 @@ impl Traces {
                 seen.push(at);
                 let checked = &self.checked[at];
                 let mut remarks = checked.file.remarks();
-                if names_no_clock(at) {
+                if any_of(at, |job| job.compute.time.is_none()) {
                     remarks.splice(0..0, checked.file.clock_remark());
+                }
+                if any_of(at, |job| !job.order_streams) {
+                    remarks.splice(0..0, checked.file.order_remark());
                 }
                 digests.push(TraceDigest {
                     trace: job.trace.clone(),

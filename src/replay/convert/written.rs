@@ -77,6 +77,9 @@ pub(super) fn told(file: &dyn TraceFile, reading: &Reading, written: &mut Writte
         let left_out = file.unsupported().into_iter();
         first.extend(left_out.map(|calls| format!("{calls} left out")));
     }
+    if !reading.order_streams {
+        first.extend(file.order_remark());
+    }
     first.extend(file.remarks());
     first.extend(lost_regions(file));
     written.losses.splice(0..0, first);

@@ -113,6 +113,12 @@ pub trait TraceFile: Send + Sync {
         None
     }
 
+    /// Kernels that streams do not order, if the trace has any. A replay and a conversion report it unless
+    /// [`Reading::order_streams`] orders them.
+    fn order_remark(&self) -> Option<String> {
+        None
+    }
+
     /// The file of a rank; `None` if it is in the one by which the trace is given.
     fn file_of(&self, rank: RankId) -> Option<&Path> {
         let _ = rank;

@@ -165,24 +165,28 @@ impl TraceFile for ChakraFile {
 
     fn remarks(&self) -> Vec<String> {
         let counts = &self.trace.counts;
-        let lost = (counts.lost > 0).then(|| {
-            format!(
-                "{} without a successor, though others follow in its stream: only dependencies order a replay, unless order_streams is true \
-                 (--order-streams)",
-                counted(counts.lost, "kernel")
-            )
-        });
         let untimed = (counts.untimed > 0).then(|| {
             format!(
                 "{} that moves data without a duration: it takes no time",
                 counted(counts.untimed, "node")
             )
         });
-        lost.into_iter()
-            .chain(untimed)
+        untimed
+            .into_iter()
             .chain(counts.missing_text())
             .chain(self.comparison.remark())
             .collect()
+    }
+
+    fn order_remark(&self) -> Option<String> {
+        let lost = self.trace.counts.lost;
+        (lost > 0).then(|| {
+            format!(
+                "{} without a successor, though others follow in its stream: only dependencies order a replay, unless order_streams is true \
+                 (--order-streams)",
+                counted(lost, "kernel")
+            )
+        })
     }
 
     fn file_of(&self, rank: RankId) -> Option<&Path> {
