@@ -197,6 +197,7 @@ fn options_of_hosts_are_read_or_refused() {
         "node1:6 binding=user:1 user=me\nnode2:2\n",
         "node1 slots = 6 max_slots = 8\nnode2 slots= 2\n",
         "node1 cpu=6\nnode2 max-slots=2 count=2\n",
+        "[fe80::1]:6\n[fe80::2]:2\n",
     ] {
         let placed = hosted(hosts, "").unwrap_or_else(|e| panic!("{hosts:?}: {e}"));
         assert_eq!(placed, [0, 0, 0, 0, 0, 0, 1, 1], "{hosts:?}");
@@ -209,6 +210,12 @@ fn options_of_hosts_are_read_or_refused() {
         ("a 4\n", "hosts:1: `4` is no option of a host"),
         ("slots=4\n", "hosts:1: names no host"),
         (":4\n", "hosts:1: names no host"),
+        (
+            "a:4\nn1:2:1\n",
+            "hosts:2: `n1:2` has a colon, so it is no host; write `HOST`",
+        ),
+        ("n1:2:1 slots=4\n", "hosts:1: `n1:2` has a colon"),
+        ("fe80::1\n", "and an IPv6 address in brackets"),
         ("a slots=4 fast\n", "hosts:1: `fast` is no option of a host"),
         (
             "3:100000000000\n",

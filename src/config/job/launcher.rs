@@ -381,6 +381,13 @@ fn host_slots(line: &str, hosts: &mut Hosts<'_>) -> Result<(Host, Option<u32>), 
         if is_number || hosts.topology.names().is_none() {
             slots = Some(number(count)?);
             name = host.trim();
+            // Names of a topology may have colons. Elsewhere only IPv6 addresses do, and those in brackets can be told.
+            if hosts.topology.names().is_none() && name.contains(':') && !name.ends_with(']') {
+                return Err(format!(
+                    "{} has a colon, so it is no host; write `HOST`, `HOST slots=N` or `HOST:N`, and an IPv6 address in brackets",
+                    quoted(name)
+                ));
+            }
         }
     }
     for option in options.split_whitespace() {
