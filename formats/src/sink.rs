@@ -3,7 +3,7 @@
 //! A regular file appears under its name only when it is complete. Until then it has a
 //! [temporary](crate::temporary) name, and a failure leaves an earlier file unchanged.
 
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
@@ -16,7 +16,9 @@ use crate::temporary::Temporary;
 #[derive(Debug)]
 pub struct Sink {
     path: PathBuf,
-    /// Where the bytes are until then; `None` if that is `path` itself.
+    /// The file that `path` leads to over symbolic links.
+    target: PathBuf,
+    /// Where the bytes are until then; `None` if that is `target` itself.
     part: Option<Temporary>,
     packer: Option<Packer>,
 }
@@ -50,14 +52,18 @@ impl Encoding {
 }
 
 impl Sink {
-    /// Begins a file, which replaces an earlier one of that name at the end. If the path leads to
-    /// a pipe or a device, that is written directly: a user may name one.
+    /// Begins a file, which replaces an earlier one of that name at the end and keeps its
+    /// permissions. A symbolic link stays: what it leads to is replaced. If the path leads to a
+    /// pipe, a device or an open file of a process, that is written directly: a user may name one.
     ///
     /// # Errors
     /// If it can't be created.
     pub fn create(path: &Path) -> Result<Self, Error> {
-        let direct = std::fs::metadata(path).is_ok_and(|meta| !meta.is_file() && !meta.is_dir());
-        Self::begin(path, direct, Encoding::of_name(path)).map_err(|e| Error::io(path, e))
+        let begin = || {
+            let (target, direct) = followed(path)?;
+            Self::begin(path, target, direct, Encoding::of_name(path))
+        };
+        begin().map_err(|e| Error::io(path, e))
     }
 
     /// Begins a file of a directory that a command keeps. It replaces whatever has its name there:
@@ -66,7 +72,8 @@ impl Sink {
     /// # Errors
     /// If it can't be created.
     pub fn replace(path: &Path) -> Result<Self, Error> {
-        Self::begin(path, false, Encoding::of_name(path)).map_err(|e| Error::io(path, e))
+        Self::begin(path, path.to_owned(), false, Encoding::of_name(path))
+            .map_err(|e| Error::io(path, e))
     }
 
     /// The same for bytes that are packed already, as the name of the file says.
@@ -74,17 +81,17 @@ impl Sink {
     /// # Errors
     /// If it can't be created.
     pub fn replace_as_is(path: &Path) -> Result<Self, Error> {
-        Self::begin(path, false, Encoding::Plain).map_err(|e| Error::io(path, e))
+        Self::begin(path, path.to_owned(), false, Encoding::Plain).map_err(|e| Error::io(path, e))
     }
 
-    fn begin(path: &Path, direct: bool, encoding: Encoding) -> io::Result<Self> {
+    fn begin(path: &Path, target: PathBuf, direct: bool, encoding: Encoding) -> io::Result<Self> {
         if path.is_dir() {
             return Err(io::Error::new(
                 io::ErrorKind::IsADirectory,
                 "is a directory; name a file",
             ));
         }
-        let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty());
+        let dir = target.parent().filter(|dir| !dir.as_os_str().is_empty());
         if let Some(dir) = dir.filter(|dir| !dir.exists()) {
             return Err(io::Error::new(
                 io::ErrorKind::NotFound,
@@ -92,9 +99,13 @@ impl Sink {
             ));
         }
         let (part, file) = if direct {
-            (None, File::create(path)?)
+            (None, opened(&target)?)
         } else {
-            let (part, file) = Temporary::create(path)?;
+            let (part, file) = Temporary::create(&target)?;
+            let old = target.symlink_metadata().ok();
+            if let Some(old) = old.filter(std::fs::Metadata::is_file) {
+                file.set_permissions(old.permissions())?;
+            }
             (Some(part), file)
         };
         let out = BufWriter::with_capacity(BLOCK, file);
@@ -109,6 +120,7 @@ impl Sink {
         };
         Ok(Self {
             path: path.to_owned(),
+            target,
             part,
             packer: Some(packer),
         })
@@ -151,9 +163,67 @@ impl Sink {
         let named = self
             .part
             .take()
-            .map_or(Ok(()), |part| part.keep(&self.path));
+            .map_or(Ok(()), |part| part.keep(&self.target));
         named.map_err(|e| Error::io(&self.path, e))
     }
+}
+
+/// Symbolic links in a row, as many as Linux follows.
+const MAX_LINKS: usize = 40;
+
+/// The path to which `path` leads over symbolic links, and whether it is to be written directly: no regular file is there,
+/// or one that a process has open, which would go on writing to the replaced one.
+fn followed(path: &Path) -> io::Result<(PathBuf, bool)> {
+    let mut target = path.to_owned();
+    for _ in 0..MAX_LINKS {
+        if is_open_file(&target) {
+            return Ok((target, true));
+        }
+        let Ok(next) = std::fs::read_link(&target) else {
+            let meta = std::fs::metadata(&target);
+            let direct = meta.is_ok_and(|meta| !meta.is_file() && !meta.is_dir());
+            return Ok((target, direct));
+        };
+        // Relative to the directory of the link.
+        target.pop();
+        target.push(next);
+    }
+    let problem = "leads over too many symbolic links; name a file";
+    Err(io::Error::other(problem))
+}
+
+/// Whether `path` stands for a file that a process has open, as `/dev/stdout` does.
+fn is_open_file(path: &Path) -> bool {
+    let dir = path.parent().and_then(|dir| dir.canonicalize().ok());
+    dir.is_some_and(|dir| {
+        dir == Path::new("/dev/fd") || dir.starts_with("/proc") && dir.ends_with("fd")
+    })
+}
+
+/// Opens what is written directly.
+fn opened(path: &Path) -> io::Result<File> {
+    #[cfg(unix)]
+    if let Some(stream) = own_stream(path) {
+        return stream;
+    }
+    OpenOptions::new().write(true).truncate(true).open(path)
+}
+
+/// Standard output or error of this process, if `path` is that. Opened anew it would have a position of its own, and the
+/// messages of a command would overwrite what it wrote.
+#[cfg(unix)]
+fn own_stream(path: &Path) -> Option<io::Result<File>> {
+    use std::os::fd::AsFd;
+    let dir = path.parent()?.canonicalize().ok()?;
+    if dir != Path::new("/dev/fd").canonicalize().ok()? {
+        return None;
+    }
+    let stream = match path.file_name()?.to_str()? {
+        "1" => io::stdout().as_fd().try_clone_to_owned(),
+        "2" => io::stderr().as_fd().try_clone_to_owned(),
+        _ => return None,
+    };
+    Some(stream.map(File::from))
 }
 
 /// `bytes` packed with zstd, in the least time: for the many small files of a directory that a command keeps
