@@ -1,7 +1,7 @@
 //! The order of jobs: `after` of a job, and `[schedule]`, which runs the applications of an experiment as a batch system ran its
 //! jobs.
 
-use crate::config::document::{ConfigError, read, refused};
+use crate::config::document::{ConfigError, read_at_most, refused};
 use crate::config::import::wrong;
 use crate::config::job::Job;
 use crate::config::job::keys::RawJob;
@@ -21,6 +21,8 @@ use std::iter::repeat_n;
 use std::path::Path;
 
 const FILE: &str = "schedule.file";
+/// Most bytes of the file: logs of years have some tens of megabytes.
+const MAX_FILE: u64 = 1 << 30;
 
 /// The jobs of a batch system, each of which runs one of the `[[job]]` entries.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -155,7 +157,12 @@ pub(crate) fn jobs(
 /// The jobs of the file that are to run, and a remark on those that never ran.
 fn recorded(schedule: &RawSchedule, dir: &Path) -> Result<(Vec<Ran>, Option<String>), ConfigError> {
     let path = dir.join(&schedule.file);
-    let text = read(&path).map_err(|e| ConfigError::new(FILE, e.problem))?;
+    let text = read_at_most(
+        &path,
+        MAX_FILE,
+        "cut the schedule to the jobs that are to run",
+    );
+    let text = text.map_err(|e| ConfigError::new(FILE, e.problem))?;
     let (mut ran, never_ran) = read_jobs(&text).map_err(|e| wrong(FILE, &path, e))?;
     let skipped = schedule.skip.unwrap_or(0).min(ran.len());
     ran.drain(..skipped);

@@ -147,6 +147,15 @@ fn jobs_of_a_schedule_choose_their_application() {
 }
 
 #[test]
+fn a_schedule_may_be_larger_than_an_experiment() {
+    let comments = "; a comment of a log that has run for years\n".repeat(400_000);
+    assert!(comments.len() > 16 << 20);
+    let of_both = plan(&schedule(""), &(comments + SWF)).unwrap();
+    let of_one = plan(&schedule(""), SWF).unwrap();
+    assert_eq!(of_both.experiment.jobs.len(), of_one.experiment.jobs.len());
+}
+
+#[test]
 fn schedules_that_cannot_run_say_why() {
     let two = format!("{JOB}name = \"other\"\n{}", schedule(""));
     for (text, swf, why) in [

@@ -16,7 +16,7 @@ pub(crate) use emit::{quoted_key, quoted_text};
 pub(crate) use error::{ConfigError, Location, SET, VARY, check_name, refused, small, suggestion};
 pub(crate) use forms::{Forms, form_schemas, given, read_forms};
 pub(crate) use kinds::kinds_of;
-pub(crate) use read::read;
+pub(crate) use read::{read, read_at_most};
 pub(crate) use tagged::{Tagged, text};
 pub(crate) use texts::Texts;
 pub(crate) use values::{TypeName, value_at};

@@ -15,6 +15,14 @@ const MAX_FILE: u64 = 16 << 20;
 /// # Errors
 /// If it cannot be read or is no UTF-8.
 pub fn read(path: &Path) -> Result<String, ConfigError> {
+    read_at_most(path, MAX_FILE, "an experiment fits on a screen")
+}
+
+/// Reads a text file of at most `most` bytes; `why` there can be no more.
+///
+/// # Errors
+/// Like [`read`].
+pub fn read_at_most(path: &Path, most: u64, why: &str) -> Result<String, ConfigError> {
     let name = path.display();
     let failed = |e: std::io::Error| {
         let why = match e.kind() {
@@ -27,15 +35,10 @@ pub fn read(path: &Path) -> Result<String, ConfigError> {
     };
     let mut bytes = Vec::new();
     // Not by the size the system tells: devices and pipes have none.
-    let mut file = std::fs::File::open(path)
-        .map_err(failed)?
-        .take(MAX_FILE + 1);
+    let mut file = std::fs::File::open(path).map_err(failed)?.take(most + 1);
     file.read_to_end(&mut bytes).map_err(failed)?;
-    if bytes.len() as u64 > MAX_FILE {
-        return refused(
-            "",
-            format!("`{name}` is larger than {MAX_FILE} bytes; an experiment fits on a screen"),
-        );
+    if bytes.len() as u64 > most {
+        return refused("", format!("`{name}` is larger than {most} bytes; {why}"));
     }
     inputs::note(path, &bytes);
     String::from_utf8(bytes).map_err(|e| {
