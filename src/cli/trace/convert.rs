@@ -94,7 +94,7 @@ fn to_another(args: &ConvertArgs, input: &Input, of: &TraceFormat) -> Result<(),
     let input = &args.input;
     args.reading.warn_of_speed(input, &*file);
     args.reading.warn_of_unused(input, of, becomes_ti);
-    let mut output = Output::beside(input, &file.parts(), &args.output)?;
+    let mut output = Output::beside(input, &file.parts(), &args.output, args.json)?;
     let name = shown(input);
     let written = match form {
         Some(form) => convert::convert(&*file, name, &reading, form, &mut output),
@@ -128,7 +128,7 @@ fn of_vef(args: &ConvertArgs, source: Source, version: Version) -> Result<(), Cl
         ps_per_unit: unit,
     };
     args.reading.warn_of_unused(input, &VEF, false);
-    let output = Output::beside(input, &[], &args.output)?;
+    let output = Output::beside(input, &[], &args.output, args.json)?;
     let (check, output) = match flitwise_formats::vef::convert(&mut reader, target, output) {
         Ok(done) => done,
         Err(ConvertError::Write(e)) => return or_gone(Err(e), &args.output),

@@ -343,7 +343,7 @@ fn generate(args: &Common, kernel: Kernel) -> Result<(), CliError> {
         imbalance: args.imbalance,
         seed: args.seed,
     };
-    let output = Output::open(&args.output)?;
+    let output = Output::open(&args.output, args.json)?;
     let (counts, output) = match spec.write(output) {
         Ok(done) => done,
         Err(GenerateError::Write(e)) => return or_gone(Err(e), &args.output),

@@ -27,7 +27,12 @@ pub(super) enum Output {
 impl Output {
     /// Opens an output before the work that fills it. It must be none of the files that are read: the trace at `input`,
     /// with its other files `parts`.
-    pub fn beside(input: &Path, parts: &[PathBuf], path: &Path) -> Result<Self, CliError> {
+    pub fn beside(
+        input: &Path,
+        parts: &[PathBuf],
+        path: &Path,
+        json: bool,
+    ) -> Result<Self, CliError> {
         if is_read(input, parts, path) {
             Err(CliError::BadInput(format!(
                 "{}: belongs to the input trace {}; name another file",
@@ -35,13 +40,18 @@ impl Output {
                 shown(input).display()
             )))
         } else {
-            Self::open(path)
+            Self::open(path, json)
         }
     }
 
-    /// The same for a trace that is not made of another.
-    pub fn open(path: &Path) -> Result<Self, CliError> {
+    /// The same for a trace that is not made of another. `json`: of the report, which standard output has no room for.
+    pub fn open(path: &Path, json: bool) -> Result<Self, CliError> {
         if path == Path::new("-") {
+            if json {
+                return Err(CliError::BadInput(
+                    "--json does nothing where the trace goes to standard output; leave it out, or name a file".into(),
+                ));
+            }
             let out = BufWriter::with_capacity(BUFFER, io::stdout());
             return Ok(Self::Stdout(out));
         }

@@ -128,7 +128,7 @@ fn of_recording(
     region: Option<RegionId>,
 ) -> Result<(), CliError> {
     let path = &args.input;
-    let mut output = Output::beside(path, &file.parts(), &args.output)?;
+    let mut output = Output::beside(path, &file.parts(), &args.output, args.json)?;
     let part = Part {
         from_ps: args.from.map_or(0, |time| time.0),
         to_ps: args.to.map(|time| time.0),
@@ -168,7 +168,7 @@ fn of_vef(args: &SliceArgs, sliced: Sliced) -> Result<(), CliError> {
         losses,
         edges,
     } = sliced;
-    let output = Output::beside(&args.input, &parts, &args.output)?;
+    let output = Output::beside(&args.input, &parts, &args.output, args.json)?;
     let mut part = Cut {
         from_ps: args.from.map_or(0, |t| t.0),
         to_ps: args.to.map(|t| t.0),
