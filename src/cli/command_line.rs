@@ -1,7 +1,7 @@
 //! Command lines: quoted for a shell, and what is wrong with them.
 
 use clap::builder::StyledStr;
-use clap::error::{ContextKind, ContextValue};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use std::ffi::OsString;
 use std::fmt::Write;
 
@@ -28,6 +28,22 @@ pub(super) fn seed(text: &str) -> Result<u64, String> {
             "a seed is a whole number from 0 to 18446744073709551615".to_owned()
         }
     })
+}
+
+/// The same error; but one more argument of a command that has subcommands is unexpected, not a subcommand that conflicts
+/// with the arguments before it.
+pub(super) fn no_subcommand(error: clap::Error, command: &clap::Command) -> clap::Error {
+    let is_conflict = error.kind() == ErrorKind::ArgumentConflict;
+    let argument = error.get(ContextKind::InvalidSubcommand);
+    let Some(argument) = argument.filter(|_| is_conflict) else {
+        return error;
+    };
+    let mut unexpected = clap::Error::new(ErrorKind::UnknownArgument).with_cmd(command);
+    unexpected.insert(ContextKind::InvalidArg, argument.clone());
+    if let Some(usage) = error.get(ContextKind::Usage) {
+        unexpected.insert(ContextKind::Usage, usage.clone());
+    }
+    unexpected
 }
 
 /// The error of the command line `args`, with advice on an argument that the command does not take. No option is meant

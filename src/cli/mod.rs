@@ -152,7 +152,10 @@ pub fn parse() -> Result<Cli, clap::Error> {
     let args: Vec<OsString> = std::env::args_os().collect();
     let mut command = command().color(style::choose(&args));
     let matches = command.try_get_matches_from_mut(&args);
-    let mut matches = matches.map_err(|e| command_line::explained(e, &args))?;
+    let mut matches = matches.map_err(|e| {
+        let e = command_line::no_subcommand(e, &command);
+        command_line::explained(e, &args)
+    })?;
     Cli::from_arg_matches_mut(&mut matches).map_err(|e| e.format(&mut command))
 }
 
@@ -163,6 +166,10 @@ fn command() -> clap::Command {
             return arg;
         }
         let arg = arg.allow_negative_numbers(true);
+        let is_time = |names: &[clap::builder::Str]| names.iter().any(|name| name == "TIME");
+        // A negative time has a unit, so it is no number for the parser: its own refusal names the option.
+        let is_time = arg.get_value_names().is_some_and(is_time);
+        let arg = arg.allow_hyphen_values(is_time);
         match arg.get_long() {
             Some("output") => arg.alias("out"),
             Some("out") => arg.alias("output"),

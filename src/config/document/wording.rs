@@ -84,8 +84,9 @@ fn in_words(expected: &str) -> &str {
         "u16" => "a whole number from 0 to 65535",
         "a tuple of size 2" => "a list of two values",
         "u32" => "a whole number from 0 to 4294967295",
-        "i64" => "a whole number from -9223372036854775808 to 9223372036854775807",
-        "u64" => "a whole number from 0 to 18446744073709551615",
+        "i64" | "isize" => "a whole number from -9223372036854775808 to 9223372036854775807",
+        // As wide as u64 on the machines that run this.
+        "u64" | "usize" => "a whole number from 0 to 18446744073709551615",
         "a sequence" => "a list",
         "a map" => "a table",
         "a string" => "a text",
