@@ -172,7 +172,7 @@ impl Sink {
 const MAX_LINKS: usize = 40;
 
 /// The path to which `path` leads over symbolic links, and whether it is to be written directly: no regular file is there,
-/// or one that a process has open, which would go on writing to the replaced one.
+/// or one that a process has open, whose further output would be lost with the old file.
 fn followed(path: &Path) -> io::Result<(PathBuf, bool)> {
     let mut target = path.to_owned();
     for _ in 0..MAX_LINKS {

@@ -127,7 +127,8 @@ const PAIR: &str = "kind=\"mesh\",dimensions=[2],concentration=4";
 /// NICs 0 to 2 behind one switch, and 5 to 7 behind the other, keep NIC 4 busy. NIC 3 sends to NIC
 /// 5, whose link is free, over the link that packets for NIC 4 need too, for long after buffers are full.
 fn hotspot() -> Script {
-    let hot = [0, 1, 2, 5, 6, 7].map(|nic| (Cue::At(0), message(nic.into(), nic, 4, 0, 10_000_000)));
+    let hot =
+        [0, 1, 2, 5, 6, 7].map(|nic| (Cue::At(0), message(nic.into(), nic, 4, 0, 10_000_000)));
     let victim = (Cue::At(0), message(VICTIM, 3, 5, 0, 1_000_000));
     Script::new(hot.into_iter().chain([victim])).stop_after(1)
 }
