@@ -6,7 +6,7 @@ use flitwise::report::{Choice, FigureKind, Source, figures_with, page};
 use flitwise::study;
 use serde_json::{Value, json};
 
-/// A study of schedulers and rates with these rates, whose first combination is left out. `loads`: those of each run.
+/// A study of two schedulers at these rates, without the first scheduler at the first rate. `loads`: the loads of each run.
 fn study_of(rates: &[&str], loads: &[&[&str]]) -> Vec<Source> {
     let axis = |name: &str, labels: &[&str]| {
         let settings: Vec<Value> = labels.iter().map(|l| json!({ "label": l })).collect();
@@ -48,7 +48,7 @@ fn drawn(kind: FigureKind, sources: &[Source], series: Option<&str>) -> Vec<Figu
     figures_with(kind, sources, &choice).unwrap()
 }
 
-/// The names from left to right, and those of the colours.
+/// The names from left to right, and the names of the colours.
 fn names(figure: &Figure) -> [Vec<String>; 2] {
     match &figure.chart {
         Chart::Bars(bars) => {

@@ -75,7 +75,7 @@ fn a_survey_says_what_the_routes_of_the_pairs_say() {
     let one = ring(["H3", "H4"], ["H1 H4", "H2"], ["H1 H2", ""]);
     let all = ring(["H3 H4", ""], ["H1 H2 H4", ""], ["H1 H2 H3", ""]);
     let Network { graph, tables } = &one;
-    // Three addresses per host: the tables of the first do not lead everywhere, those of the others do.
+    // Three addresses per host: only the first has tables that do not lead everywhere.
     let mut several = Tables::empty(graph, 3).unwrap();
     for edge in graph.edge_ids() {
         let from = graph.edge(edge).from;

@@ -66,8 +66,7 @@ fn other(clock: ComputeTime) -> ComputeTime {
 ///
 /// # Errors
 /// If `file` is no recording, can't be read, has too many operations, or does not end on an ideal network; if nothing, or no
-/// communication, remains;
-/// or if `out` fails.
+/// communication, remains; or if `out` fails.
 pub fn slice(
     file: &dyn TraceFile,
     name: &Path,
@@ -98,24 +97,7 @@ pub fn slice(
         let span_ps = last.max().copied().unwrap_or(0);
         return Err(SliceError::Nothing { span_ps });
     };
-    // A slice checks clean.
-    let communicates = |step: &Step| {
-        let call = step.op.action.call();
-        matches!(call, Some(Call::Send { .. } | Call::Collective { .. }))
-    };
-    let communication = kept
-        .iter()
-        .flatten()
-        .filter(|step| communicates(step))
-        .count() as u64;
-    let ranks = numbers.iter().flatten().count() as u32;
-    let advice = ": choose another window or other ranks";
-    check_communication(
-        Path::new("the slice"),
-        (ranks, communication),
-        advice,
-        reading,
-    )?;
+    check_communicates(&kept, reading)?;
     drop((steps, starts, timed));
     let timed = Timed::of(file, name, &kept, Calcs::EndAt)?;
     let recording = write::Recording {
@@ -141,6 +123,18 @@ pub fn slice(
         written,
         window_ps: window.ends(),
     })
+}
+
+/// Refuses the steps of the ranks of a slice if they do not communicate: its replay would be refused.
+fn check_communicates(ranks: &[Vec<Step>], reading: &Reading) -> anyhow::Result<()> {
+    let communicates = |step: &&Step| {
+        let call = step.op.action.call();
+        matches!(call, Some(Call::Send { .. } | Call::Collective { .. }))
+    };
+    let communication = ranks.iter().flatten().filter(communicates).count() as u64;
+    let counts = (ranks.len() as u32, communication);
+    let advice = ": choose another window or other ranks";
+    check_communication(Path::new("the slice"), counts, advice, reading)
 }
 
 /// The number in the slice of each rank that remains.
