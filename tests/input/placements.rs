@@ -161,6 +161,10 @@ fn the_ranks_of_a_host_are_spread_over_its_nics() {
     );
     // A number is a NIC.
     assert_eq!(on_nodes("1:4\n6:4\n", ""), [1, 1, 1, 1, 6, 6, 6, 6]);
+}
+
+#[test]
+fn hosts_with_numbers_of_ranks_fill_their_places() {
     // Places of the node, which `linear` fills, too.
     let places = "[node]\nnics = 4\nranks_per_nic = 2\n";
     assert_eq!(

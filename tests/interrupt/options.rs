@@ -124,11 +124,9 @@ fn add_options(command: &str, options: &mut BTreeMap<String, Vec<(String, String
     }
 }
 
-#[test]
-fn odd_numbers_are_refused_by_name_or_have_a_reason() {
+/// Puts files for the commands into `dir`, and returns a task of the study there.
+fn prepare(dir: &Path) -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let dir = tempfile::tempdir().unwrap();
-    let dir = dir.path();
     let done = |line: &str| {
         let (how, out, err) = flitwise(dir, &words(line));
         assert_eq!(how, End::Exit(0), "{line}: {err}");
@@ -152,8 +150,14 @@ fn odd_numbers_are_refused_by_name_or_have_a_reason() {
     done("trace generate ring --ranks 4 --iterations 2 -o ring.vef");
     done("run exp.toml --quiet --no-split --out result");
     let tasks = done("study tasks study.toml");
-    let task = tasks.lines().next().unwrap();
+    tasks.lines().next().unwrap().to_owned()
+}
 
+#[test]
+fn odd_numbers_are_refused_by_name_or_have_a_reason() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    let task = prepare(dir);
     let mut options = BTreeMap::new();
     add_options("", &mut options);
     let (mut accepted, mut wrong) = (BTreeSet::new(), Vec::new());
@@ -167,7 +171,7 @@ fn odd_numbers_are_refused_by_name_or_have_a_reason() {
                 "{command} {option}: {value} is neither in NUMBERS nor in TEXTS"
             );
             let good =
-                good(command, option, task).unwrap_or_else(|| panic!("{command} is not in GOOD"));
+                good(command, option, &task).unwrap_or_else(|| panic!("{command} is not in GOOD"));
             for odd in ["0", "-1", "1e30", "", "twice"] {
                 let one = if odd == "twice" { "1" } else { odd };
                 let mut given = vec![option.clone()];
@@ -194,5 +198,6 @@ fn odd_numbers_are_refused_by_name_or_have_a_reason() {
         "they fail, or their message does not name the option:\n{}",
         wrong.join("\n")
     );
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     have_reasons(&root.join("tests/interrupt/options.txt"), &accepted);
 }

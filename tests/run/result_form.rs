@@ -27,11 +27,8 @@ fn simulated() -> RunResult {
     run_plan(&plan(), &Control::default(), 1).unwrap()
 }
 
-fn simulation(execution_ps: u64, status: Status, wall_ms: u64) -> Simulation {
-    let mut latency = Latency::default();
-    latency.record(500);
-    latency.record(1500);
-    let sl = SlStats {
+fn level(latency: &Latency) -> SlStats {
+    SlStats {
         messages: 2,
         packets: 2,
         flits: 256,
@@ -40,7 +37,39 @@ fn simulation(execution_ps: u64, status: Status, wall_ms: u64) -> Simulation {
         to_switches: Carried::default(),
         end_to_end: latency.clone(),
         network: latency.clone(),
-    };
+    }
+}
+
+fn job(execution_ps: u64, latency: Latency) -> JobOutcome {
+    JobOutcome {
+        name: "tiny".into(),
+        ranks: 2,
+        nics: vec![NicId::new(0), NicId::new(1)],
+        complete: true,
+        endless: false,
+        start_ps: Some(0),
+        repetitions_ps: vec![execution_ps],
+        end_ps: execution_ps,
+        execution_ps,
+        compute_ps: execution_ps / 4,
+        network_ps: execution_ps - execution_ps / 4,
+        point_to_point: 2,
+        point_to_point_bytes: 2048,
+        collectives: 0,
+        messages: 2,
+        bytes: 2048,
+        intra_node_messages: 0,
+        latency,
+        pairs: PairCounts::new(2),
+        waits: PairCounts::new(2),
+    }
+}
+
+fn simulation(execution_ps: u64, status: Status, wall_ms: u64) -> Simulation {
+    let mut latency = Latency::default();
+    latency.record(500);
+    latency.record(1500);
+    let sl = level(&latency);
     let link = LinkStats {
         from: LinkEnd::Nic(NicId::new(0)),
         to: LinkEnd::Port {
@@ -87,28 +116,7 @@ fn simulation(execution_ps: u64, status: Status, wall_ms: u64) -> Simulation {
         turns: Vec::new(),
         congestion: None,
     };
-    run.jobs = vec![Some(JobOutcome {
-        name: "tiny".into(),
-        ranks: 2,
-        nics: vec![NicId::new(0), NicId::new(1)],
-        complete: true,
-        endless: false,
-        start_ps: Some(0),
-        repetitions_ps: vec![execution_ps],
-        end_ps: execution_ps,
-        execution_ps,
-        compute_ps: execution_ps / 4,
-        network_ps: execution_ps - execution_ps / 4,
-        point_to_point: 2,
-        point_to_point_bytes: 2048,
-        collectives: 0,
-        messages: 2,
-        bytes: 2048,
-        intra_node_messages: 0,
-        latency: latency.clone(),
-        pairs: PairCounts::new(2),
-        waits: PairCounts::new(2),
-    })];
+    run.jobs = vec![Some(job(execution_ps, latency))];
     run.background = vec![BackgroundOutcome {
         sl: 0,
         messages: 100,

@@ -137,6 +137,51 @@ fn contributions(ops: &[Op]) -> Vec<&Contribution> {
         .collect()
 }
 
+/// The collectives of rank `me` after the first one, with a root or with a part for each rank.
+fn rooted_and_parted(me: usize, blocks: &[u64]) -> [Contribution; 10] {
+    use CollectiveKind as Kind;
+    let known = |kind| Contribution::Known(kind);
+    let rooted = if me == 2 {
+        RootedBlocks::All(blocks.into())
+    } else {
+        RootedBlocks::Own(blocks[me])
+    };
+    let gatherv = Contribution::Gatherv {
+        root: 2,
+        blocks: rooted.clone(),
+    };
+    let scatterv = Contribution::Scatterv {
+        root: 2,
+        blocks: rooted,
+    };
+    let each = vec![AlltoallBlocks::Each(256); 4];
+    let scatter = vec![48; 4];
+    let (root, bytes) = (2, 1000);
+    let gathered = vec![64; 4];
+    [
+        known(Kind::Barrier),
+        known(Kind::Bcast { root, bytes }),
+        known(Kind::Reduce { root, bytes: 800 }),
+        known(Kind::Gather {
+            root,
+            blocks: gathered,
+        }),
+        gatherv,
+        known(Kind::Scatter {
+            root,
+            blocks: scatter,
+        }),
+        scatterv,
+        known(Kind::Allgather {
+            blocks: vec![128; 4],
+        }),
+        known(Kind::Allgather {
+            blocks: blocks.to_vec(),
+        }),
+        known(Kind::Alltoall { blocks: each }),
+    ]
+}
+
 #[test]
 fn sums_become_sizes() {
     use CollectiveKind as Kind;
@@ -147,45 +192,7 @@ fn sums_become_sizes() {
         let found = contributions(&all[me]);
         // The first one is between two groups.
         assert!(matches!(found[0], Contribution::Alltoallv { .. }));
-        let rooted = if me == 2 {
-            RootedBlocks::All(blocks.clone().into())
-        } else {
-            RootedBlocks::Own(blocks[me])
-        };
-        let gatherv = Contribution::Gatherv {
-            root: 2,
-            blocks: rooted.clone(),
-        };
-        let scatterv = Contribution::Scatterv {
-            root: 2,
-            blocks: rooted,
-        };
-        let each = vec![AlltoallBlocks::Each(256); 4];
-        let scatter = vec![48; 4];
-        let (root, bytes) = (2, 1000);
-        let gathered = vec![64; 4];
-        let expected = [
-            known(Kind::Barrier),
-            known(Kind::Bcast { root, bytes }),
-            known(Kind::Reduce { root, bytes: 800 }),
-            known(Kind::Gather {
-                root,
-                blocks: gathered,
-            }),
-            gatherv,
-            known(Kind::Scatter {
-                root,
-                blocks: scatter,
-            }),
-            scatterv,
-            known(Kind::Allgather {
-                blocks: vec![128; 4],
-            }),
-            known(Kind::Allgather {
-                blocks: blocks.clone(),
-            }),
-            known(Kind::Alltoall { blocks: each }),
-        ];
+        let expected = rooted_and_parted(me, &blocks);
         for (i, expected) in expected.iter().enumerate() {
             assert_eq!(found[1 + i], expected, "rank {me}");
         }
